@@ -1,0 +1,54 @@
+"""Engines carry out requests. One file each; this one holds what they share and the selector.
+
+An engine writes rows and nothing else: it prints nothing, installs no signal handler, raises no error for a failing
+request (that is an Outcome).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from loadgen.address import Address
+from loadgen.plan import Plan
+from loadgen.samples import Recorder
+from loadgen.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run, as an engine gets it."""
+
+    plan: Plan
+    address: Address
+    """Where to connect: the name was resolved once, for the whole run."""
+    schedule: Schedule
+    recorder: Recorder
+
+
+class Engine(Protocol):
+    """Carries out one run."""
+
+    async def run(self, job: Job) -> None:
+        """Carries out each request of the schedule, writes its row, and returns when all have ended.
+
+        On cancellation it closes its connections and lets the CancelledError through; rows without an outcome stay
+        `cancelled`. Must not outlive the workload's timeout by more than a moment.
+        """
+
+
+def load_engine(name: str) -> Engine:
+    """The engine of that name (`loadgen.plan.ENGINES`), imported only now: clients are heavy."""
+    match name:
+        case "aiohttp":
+            from loadgen.engines.aiohttp_engine import AiohttpEngine
+
+            return AiohttpEngine()
+        case "httpx":
+            from loadgen.engines.httpx_engine import HttpxEngine
+
+            return HttpxEngine()
+        case _:
+            from loadgen.engines.wire import WireEngine
+
+            return WireEngine()

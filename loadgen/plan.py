@@ -1,0 +1,185 @@
+"""What to do, as frozen values: a Target, a Workload, and the Plan that joins them.
+
+Everything here is checked when it is made, so that no later stage has to. Knows nothing of sockets or clocks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import SplitResult, quote, urlsplit
+
+from loadgen.errors import UsageError
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080/sleep"
+ENGINES: Final = ("wire", "aiohttp", "httpx")
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
+_PORTS: Final = {"http": 80, "https": 443}
+
+Header = tuple[str, str]
+
+
+def parse_header(line: str) -> Header:
+    """The name and value of a `Name: value` line.
+
+    Raises:
+        UsageError: there is no colon, the name is not a token (RFC 9110), or the value holds a control character.
+    """
+    name, colon, value = line.partition(":")
+    name, value = name.strip(), value.strip(" \t")
+    if not colon or not _TOKEN.fullmatch(name):
+        raise UsageError(f"header {line!r} is not accepted: write it as 'Name: value'")
+    if any(c in value for c in "\r\n\0"):
+        raise UsageError(f"header {line!r} is not accepted: its value holds a line break")
+    return name, value
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One request, as it will be sent, and whom to."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    """With the query, percent-encoded; begins with '/'."""
+    method: str = "GET"
+    headers: tuple[Header, ...] = ()
+    body: bytes = b""
+    verify: bool = True
+    """Whether a TLS certificate must be valid for the host."""
+    cacert: str | None = None
+    """A PEM file of authorities to trust instead of the system's."""
+
+    @classmethod
+    def parse(cls, url: str, **kwargs: Any) -> Target:
+        """A target from a URL; the other fields by name.
+
+        Raises:
+            UsageError: the scheme is neither http nor https, there is no host, or the port is not 1 to 65535.
+        """
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise UsageError(f"URL {url!r} is not accepted: {error}") from None
+        if parts.scheme not in _PORTS:
+            raise UsageError(f"URL {url!r} is not accepted: it must begin with http:// or https://")
+        if not parts.hostname:
+            raise UsageError(f"URL {url!r} is not accepted: it has no host, as in {DEFAULT_URL}")
+        if port == 0:
+            raise UsageError(f"URL {url!r} is not accepted: a port is 1 to 65535")
+        if parts.username is not None:
+            raise UsageError("a user name in the URL is not accepted: send it as -H 'Authorization: Basic ...'")
+        return cls(
+            scheme=parts.scheme,
+            host=_ascii_host(parts.hostname, url),
+            port=port or _PORTS[parts.scheme],
+            path=_request_path(parts),
+            **kwargs,
+        )
+
+    def __post_init__(self) -> None:
+        if not _TOKEN.fullmatch(self.method):
+            raise UsageError(f"method {self.method!r} is not accepted: it must be one word, such as GET")
+
+    @property
+    def authority(self) -> str:
+        """Host and port as the Host header has them: the scheme's own port left out, IPv6 in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The whole URL."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+def _ascii_host(host: str, url: str) -> str:
+    """The host in ASCII (IDNA for others), or a UsageError."""
+    try:
+        encoded = host if host.isascii() else host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise UsageError(f"URL {url!r} is not accepted: {host!r} is not a host name") from None
+    if not re.fullmatch(r"[0-9A-Za-z._\-:%]+", encoded):
+        raise UsageError(f"URL {url!r} is not accepted: {host!r} is not a host name")
+    return encoded
+
+
+def _request_path(parts: SplitResult) -> str:
+    """Path and query, with what may not stand in a request line percent-encoded."""
+    safe = "/:@!$&'()*+,;=-._~%?"
+    path = quote(parts.path or "/", safe=safe)
+    return f"{path}?{quote(parts.query, safe=safe)}" if parts.query else path
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """How many requests, how many at once, and how long each may take."""
+
+    requests: int
+    concurrency: int
+    """Requests in flight at once. Equal to `requests`: a burst. Below it: each next one begins when one ends."""
+    keepalive: bool = True
+    """Use a connection again for the next request. Without effect in a burst, where each has its own."""
+    preconnect: bool = False
+    """Connect all first, then release the requests."""
+    timeout_s: float = 60.0
+    """From due, bounds everything."""
+    connect_timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.requests < 1:
+            raise UsageError(f"{self.requests} requests are not accepted: --n takes 1 or more")
+        if not 1 <= self.concurrency <= self.requests:
+            raise UsageError(
+                f"a concurrency of {self.concurrency} is not accepted: -c takes 1 to the number of requests,"
+                f" {self.requests}"
+            )
+        if not 0 < self.timeout_s < float("inf"):
+            raise UsageError("a timeout must be above 0, as in 60s or 500ms")
+        if self.connect_timeout_s is not None and not 0 < self.connect_timeout_s < float("inf"):
+            raise UsageError("a connect timeout must be above 0, as in 5s or 500ms")
+
+    @property
+    def is_burst(self) -> bool:
+        """Whether all requests are released at once."""
+        return self.concurrency == self.requests
+
+    @property
+    def reuses_connections(self) -> bool:
+        """Whether a connection can serve more than one request."""
+        return self.keepalive and not self.is_burst
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A measurement: a workload against a target, carried out some times."""
+
+    target: Target
+    workload: Workload
+    runs: int = 1
+    warmup: int = 0
+    """Runs carried out first and not counted."""
+    pause_s: float = 0.0
+    """Between one run and the next."""
+    over_ms: int = 1500
+    """A request is late above this response time."""
+    engine: str = field(default="wire")
+    http2: bool = False
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise UsageError(f"{self.runs} runs are not accepted: --runs takes 1 or more")
+        if self.warmup < 0:
+            raise UsageError(f"{self.warmup} warm-up runs are not accepted: --warmup takes 0 or more")
+        if not 0 <= self.pause_s < float("inf"):
+            raise UsageError("a pause is 0 or more, as in 2s or 500ms")
+        if self.over_ms < 1:
+            raise UsageError("--over takes 1 ms or more, as in 1500ms or 2s")
+        if self.engine not in ENGINES:
+            raise UsageError(f"engine {self.engine!r} is not known: {', '.join(ENGINES)}")
+        if self.http2 and self.engine != "httpx":
+            raise UsageError("--http2 goes through httpx: add --engine httpx")
