@@ -6,7 +6,7 @@ Times are integer nanoseconds from the run's release. A stage never reached is M
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import perf_counter_ns
 from typing import Final
 
@@ -53,7 +53,7 @@ class Samples:
     @property
     def ok(self) -> NDArray[np.bool_]:
         """Which rows are ok; shape (requests,)."""
-        return self.outcome == Outcome.OK
+        return np.equal(self.outcome, Outcome.OK)
 
     @property
     def response_ns(self) -> Ints:
@@ -70,9 +70,7 @@ class Recorder:
     third of what it costs with numpy.
     """
 
-    __slots__ = (
-        "begun", "bytes_in", "connected", "done", "due", "first_byte", "outcome", "release_ns", "resent", "reused", "status",
-    )  # fmt: skip
+    __slots__ = (*(field.name for field in fields(Samples)), "release_ns")
 
     def __init__(self, requests: int) -> None:
         missing64 = array("q", [MISSING])

@@ -1,0 +1,346 @@
+"""One socket and the request on it, from connect to outcome.
+
+A connection goes CONNECTING -> (HANDSHAKE ->) IDLE -> WRITING -> READING -> IDLE or closed. It writes the row of the
+request that it carries and tells the run when that has ended; it starts nothing by itself.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+import socket
+import ssl
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Final
+
+from loadgen.engines.wire.poller import READ, WRITE
+from loadgen.engines.wire.response import MalformedError, ResponseReader
+from loadgen.kernel import total_retrans
+from loadgen.outcome import Outcome
+from loadgen.samples import MISSING
+
+if TYPE_CHECKING:
+    from loadgen.engines.wire.run import WireRun
+
+READ_SIZE: Final = 65536
+
+RESEND_VISIBLE_NS: Final = 2_000_000
+"""No retransmission is quicker: the least retransmission time-out is 200 ms, a tail loss probe waits two ticks or
+more (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). Faster requests are not asked for theirs."""
+
+_CLIENT_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM})
+_REFUSED_ERRNOS: Final = frozenset(
+    {errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EPERM}
+)
+
+
+class State(enum.IntEnum):
+    """Where a connection is in its life."""
+
+    CONNECTING = 0
+    HANDSHAKE = 1
+    IDLE = 2
+    WRITING = 3
+    READING = 4
+    LOST = 5
+    """Readable while idle, so probably closed by the server; no longer watched."""
+    CLOSED = 6
+
+
+_READING: Final = State.READING  # a global is found faster than a member of an enum
+
+
+class Connection:
+    """A socket, and while it carries one, request number `index` (-1: none)."""
+
+    __slots__ = (
+        "_bytes", "_reader", "_recv", "_retrans", "_reused", "_send", "_sent", "begun_ns", "fd", "index", "run", "sock",
+        "state",
+    )  # fmt: skip
+
+    def __init__(self, run: WireRun, sock: socket.socket) -> None:
+        """Over a new, unconnected, non-blocking socket."""
+        self.run = run
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.state = State.CONNECTING
+        self.index = -1
+        self.begun_ns = 0
+        self._recv: Callable[[int], bytes] = sock.recv
+        self._send: Callable[[bytes | memoryview], int] = sock.send
+        self._reader: ResponseReader | None = None
+        self._retrans = 0
+        self._reused = False
+        self._sent = 0
+        self._bytes = 0
+
+    # Beginning
+
+    def connect(self) -> None:
+        """Starts connecting; a request already given by `begin` is written as soon as that is done."""
+        error = self.sock.connect_ex(self.run.sockaddr)
+        if error == 0:
+            self.run.poller.register(self.fd, READ)
+            self._connected()
+        elif error == errno.EINPROGRESS:
+            self.run.poller.register(self.fd, WRITE)
+        else:
+            self._failed_to_connect(error)
+
+    def begin(self, index: int) -> None:
+        """Takes on a request: it begins now. On an idle connection it is written at once."""
+        self.index = index
+        self._sent = 0
+        self._bytes = 0
+        recorder = self.run.recorder
+        now = perf_counter_ns()
+        self.begun_ns = now
+        recorder.due[index] = now
+        recorder.begun[index] = now
+        if self.state == State.LOST:  # it is sent nevertheless: the row will say what came of it
+            self.run.poller.register(self.fd, READ)
+            self.state = State.IDLE
+        if self.state == State.IDLE:
+            self._reused = True
+            recorder.reused[index] = 1
+            self._write()
+
+    # Readiness
+
+    def handle(self, events: int) -> None:
+        """Does what the socket is ready for."""
+        if self.state == _READING:
+            self._read()
+        elif self.state == State.WRITING:
+            if events & ~WRITE:
+                self._read()  # an answer, or an error, before the request was out
+            if self.state == State.WRITING and events & WRITE:
+                self._write()
+        elif self.state == State.CONNECTING:
+            error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if error:
+                self._failed_to_connect(error)
+            else:
+                self.run.poller.modify(self.fd, READ)
+                self._connected()
+        elif self.state == State.HANDSHAKE:
+            self._handshake()
+        elif self.state == State.IDLE:
+            # Watched on, it would be reported again and again.
+            self.run.poller.unregister(self.fd)
+            self.state = State.LOST
+
+    def _connected(self) -> None:
+        if self.index >= 0:
+            self.run.recorder.connected[self.index] = perf_counter_ns()
+        if self.run.tls is None:
+            self._ready()
+            return
+        try:
+            self.sock = self.run.tls.wrap_socket(
+                self.sock, server_hostname=self.run.server_hostname, do_handshake_on_connect=False
+            )
+        except (OSError, ValueError):  # it was reset already
+            self._failed(Outcome.TLS)
+            return
+        self._recv = self._recv_tls
+        self._send = self.sock.send
+        self.state = State.HANDSHAKE
+        self._handshake()
+
+    def _handshake(self) -> None:
+        assert isinstance(self.sock, ssl.SSLSocket)
+        try:
+            self.sock.do_handshake()
+        except ssl.SSLWantReadError:
+            self.run.poller.modify(self.fd, READ)
+        except ssl.SSLWantWriteError:
+            self.run.poller.modify(self.fd, WRITE)
+        except (OSError, ValueError):
+            self._failed(Outcome.TLS)
+        else:
+            self.run.poller.modify(self.fd, READ)
+            self._ready()
+
+    def _ready(self) -> None:
+        self.state = State.IDLE
+        if self.index >= 0:
+            self._write()
+        else:
+            self._retrans = total_retrans(self.sock)
+            self.run.preconnected(self, None)
+
+    def _write(self) -> None:
+        request = self.run.request
+        try:
+            sent = self._send(request if self._sent == 0 else memoryview(request)[self._sent :])
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            sent = 0
+        except OSError as error:
+            self._end(self._broken(error), perf_counter_ns())
+            return
+        self._sent += sent
+        if self._sent == len(request):
+            if self.state == State.WRITING:
+                self.run.poller.modify(self.fd, READ)
+            self.state = State.READING
+        elif self.state != State.WRITING:
+            self.state = State.WRITING
+            self.run.poller.modify(self.fd, READ | WRITE)
+
+    def _read(self) -> None:
+        """Takes what has come.
+
+        The path of a steady load: a response equal to the last one, after which the connection takes the next request.
+        It is written out here, with nothing called but the socket and the clock, because at 100,000 requests a second
+        a call to a function is one part in a hundred.
+        """
+        try:
+            data = self._recv(READ_SIZE)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return
+        except OSError as error:
+            self._end(self._broken(error), perf_counter_ns())
+            return
+        now = perf_counter_ns()
+        run = self.run
+        memo = run.memo
+        if data != memo.data or self._bytes or not data:
+            self._parse(data, now)
+            return
+        recorder = run.recorder
+        index = self.index
+        recorder.first_byte[index] = now
+        recorder.bytes_in[index] = len(data)
+        recorder.status[index] = memo.status
+        following = run.next_index
+        if (
+            now - self.begun_ns > RESEND_VISIBLE_NS
+            or not memo.keep_alive
+            or following >= run.last_index
+            or self.state != _READING
+        ):
+            self._end(memo.outcome, now, keep_alive=memo.keep_alive)
+            return
+        recorder.done[index] = now
+        recorder.resent[index] = run.none_resent
+        recorder.outcome[index] = memo.outcome
+        run.next_index = following + 1
+        self.index = following
+        self.begun_ns = now
+        recorder.due[following] = now
+        recorder.begun[following] = now
+        recorder.reused[following] = 1
+        self._reused = True
+        try:
+            sent = self._send(run.request)
+        except OSError:  # it will be met again where it is dealt with
+            sent = 0
+        if sent != run.request_size:
+            self._sent = sent
+            self.state = State.IDLE
+            self._write()
+
+    def _parse(self, data: bytes, now: int) -> None:
+        """What `_read` does with bytes that are not a known response."""
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = ResponseReader(head_only=self.run.head_only)
+        elif self._bytes == 0:
+            reader.begin()
+        whole = self._bytes == 0
+        self._bytes += len(data)
+        self.run.recorder.bytes_in[self.index] = self._bytes
+        try:
+            if data:
+                reader.feed(data)
+            else:
+                reader.feed_eof()
+        except MalformedError:
+            self._end(Outcome.PROTOCOL, now)
+            return
+        finally:
+            if reader.status >= 200:
+                self.run.recorder.status[self.index] = reader.status
+        if reader.complete:
+            outcome = Outcome.from_status(reader.status)
+            if whole and data:
+                self.run.memo.remember(data, reader.status, outcome, keep_alive=reader.keep_alive)
+            self._end(outcome, now, keep_alive=reader.keep_alive)
+        elif not data:
+            self._end(self._unanswered(Outcome.CLOSED), now)
+
+    def _recv_tls(self, size: int) -> bytes:
+        """Reads until the TLS layer holds nothing more: what it holds, the poller cannot see."""
+        assert isinstance(self.sock, ssl.SSLSocket)
+        data = self.sock.recv(size)
+        while data and self.sock.pending():
+            data += self.sock.recv(size)
+        return data
+
+    # Ending
+
+    def expire(self) -> None:
+        """The request's time is up."""
+        outcome = Outcome.CONNECT_TIMEOUT if self.state == State.CONNECTING else Outcome.TIMEOUT
+        self._end(outcome, perf_counter_ns())
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self.state = State.CLOSED
+        self.sock.close()
+
+    def _end(self, outcome: Outcome, now: int, *, keep_alive: bool = False) -> None:
+        """Writes the end of the row, and lets the run go on."""
+        index = self.index
+        run = self.run
+        recorder = run.recorder
+        recorder.done[index] = now
+        if now - self.begun_ns < RESEND_VISIBLE_NS:
+            recorder.resent[index] = run.none_resent
+        else:
+            retrans = total_retrans(self.sock)
+            if retrans != MISSING:
+                recorder.resent[index] = min(retrans - self._retrans, 32767)
+                self._retrans = retrans
+        recorder.outcome[index] = outcome
+        self.index = -1
+        # Left-over request bytes would be taken for the next request's.
+        if keep_alive and run.reuse and self.state == State.READING:
+            self.state = State.IDLE
+        else:
+            self.close()
+        run.ended(self)
+
+    def _failed_to_connect(self, error: int) -> None:
+        if error in _CLIENT_ERRNOS:
+            outcome = Outcome.CLIENT
+        elif error in _REFUSED_ERRNOS:
+            outcome = Outcome.REFUSED
+        elif error == errno.ETIMEDOUT:
+            outcome = Outcome.CONNECT_TIMEOUT
+        else:
+            outcome = Outcome.RESET
+        self._failed(outcome)
+
+    def _failed(self, outcome: Outcome) -> None:
+        if self.index >= 0:
+            self._end(outcome, perf_counter_ns())
+        else:
+            self.close()
+            self.run.preconnected(self, outcome)
+
+    def _broken(self, error: OSError) -> Outcome:
+        """The outcome of an error on an established connection."""
+        if isinstance(error, ssl.SSLError):
+            return Outcome.TLS
+        if error.errno == errno.ETIMEDOUT:
+            return Outcome.TIMEOUT
+        if error.errno in _CLIENT_ERRNOS:
+            return Outcome.CLIENT
+        return self._unanswered(Outcome.RESET)
+
+    def _unanswered(self, outcome: Outcome) -> Outcome:
+        """`stale` instead, where a connection that had stood idle ended before any byte of the response."""
+        return Outcome.STALE if self._reused and self._bytes == 0 else outcome
