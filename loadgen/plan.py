@@ -169,6 +169,8 @@ class Plan:
     """A request is late above this response time."""
     engine: str = field(default="wire")
     http2: bool = False
+    allow_remote: bool = False
+    """Fire at a public address."""
 
     def __post_init__(self) -> None:
         if self.runs < 1:

@@ -250,6 +250,8 @@ class Connection:
         elif self._bytes == 0:
             reader.begin()
         whole = self._bytes == 0
+        if whole and data:
+            self.run.recorder.first_byte[self.index] = now
         self._bytes += len(data)
         self.run.recorder.bytes_in[self.index] = self._bytes
         try:

@@ -1,0 +1,151 @@
+"""The command `loadgen`: fires requests at a URL and prints what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from loadgen import options as opt
+from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, run_app
+from loadgen.errors import LoadgenError, UsageError
+from loadgen.plan import DEFAULT_URL, Plan
+
+if TYPE_CHECKING:
+    from loadgen.output import Sink
+
+_EXAMPLES = """
+\b
+Examples:
+  loadgen --n 400 --runs 5                             at the default URL
+  loadgen http://127.0.0.1:8080/block --n 20 --over 1500ms
+  loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
+  loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
+  loadgen URL --n 400 --samples samples.csv            a row for each request
+
+\b
+Exit codes: 0 measured; 2 usage; 3 every request failed;
+130 interrupted, and what was measured is printed.
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"loadgen {version('loadrig')}")
+        raise typer.Exit
+
+
+@app.command(epilog=_EXAMPLES)
+def fire(
+    url: Annotated[str, typer.Argument(metavar="[URL]", help="http:// or https://.")] = DEFAULT_URL,
+    n: opt.Requests = 400,
+    concurrency: opt.Concurrency = None,
+    runs: opt.Runs = 1,
+    warmup: opt.Warmup = 0,
+    pause: opt.Pause = "0",
+    preconnect: opt.Preconnect = False,
+    disable_keepalive: opt.DisableKeepalive = False,
+    engine: opt.Engine = opt.EngineName.WIRE,
+    http2: opt.Http2 = False,
+    allow_remote: opt.AllowRemote = False,
+    method: opt.Method = None,
+    header: opt.Headers = None,
+    body: opt.Body = None,
+    body_file: opt.BodyFile = None,
+    insecure: opt.Insecure = False,
+    cacert: opt.CaCert = None,
+    over: opt.Over = "1500ms",
+    timeout: opt.Timeout = "60s",
+    connect_timeout: opt.ConnectTimeout = None,
+    output_format: opt.Format = opt.OutputFormat.TEXT,
+    output: opt.Output = None,
+    samples: opt.Samples = None,
+    quiet: opt.Quiet = False,
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
+) -> None:
+    """Fires N requests at the same moment, prints one line a run, and says why."""
+    target = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert).target(url)
+    plan = opt.LoadOptions(
+        n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
+        connect_timeout,
+    ).plan(target)  # fmt: skip
+    with ExitStack() as stack:
+        sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
+        raise typer.Exit(_carry_out(plan, sinks, note=not quiet))
+
+
+def _open_sinks(
+    stack: ExitStack,
+    plan: Plan,
+    output_format: opt.OutputFormat,
+    output: Path | None,
+    samples: Path | None,
+    *,
+    quiet: bool,
+) -> list[Sink]:
+    """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
+    from loadgen.output import CsvSink, JsonSink, TextSink, samples_sink
+
+    def create(option: str, path: Path) -> TextIO:
+        try:
+            return stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+        except OSError as error:
+            raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
+
+    file = sys.stdout if output is None else create("--output", output)
+    sinks: list[Sink] = []
+    match output_format:
+        case opt.OutputFormat.TEXT:
+            sinks.append(TextSink(plan, file, quiet=quiet))
+        case opt.OutputFormat.JSON:
+            sinks.append(JsonSink(plan, file))
+        case opt.OutputFormat.CSV:
+            sinks.append(CsvSink(file))
+    if samples is not None:
+        sinks.append(samples_sink(samples, create("--samples", samples)))
+    return sinks
+
+
+def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
+    """Carries the plan out and returns the exit code."""
+    from loadgen.runner import WARMUP, Session
+
+    any_ok = interrupted = False
+    noted = "" if note else None
+    with ExitStack() as stack:
+        observer = None
+        if sys.stderr.isatty():
+            from loadgen.progress import ProgressLine
+
+            observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs))
+        session = stack.enter_context(Session(plan, observer=observer))
+        try:
+            for run in session.runs():
+                if noted is not None and run.address != noted:
+                    noted = run.address
+                    print(f"loadgen: {plan.target.method} {plan.target.url} at {noted}", file=sys.stderr)
+                if run.number != WARMUP:
+                    for sink in sinks:
+                        sink.add(run)
+                    any_ok = any_ok or run.summary.ok > 0
+                interrupted = run.interrupted
+        except KeyboardInterrupt:  # between two runs
+            interrupted = True
+    for sink in sinks:
+        sink.finish()
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_OK if any_ok else EXIT_NOTHING
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    return run_app(app, "loadgen", arguments, LoadgenError)

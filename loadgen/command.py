@@ -1,0 +1,55 @@
+"""What the commands `loadgen` and `rig` have in common: exit codes, and errors as one line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+
+from loadgen.errors import LoadgenError
+
+EXIT_OK: Final = 0
+EXIT_MISSED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_NOTHING: Final = 3
+EXIT_INTERRUPTED: Final = 130
+
+
+def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None, errors: type[Exception]) -> int:
+    """Runs a typer app and returns its exit code; trouble that is the user's to mend is one line on stderr.
+
+    `errors` is the package's own base of such trouble; an error with an `exit_code` chooses the code, else EXIT_USAGE.
+    """
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _complain(name, _first_line(error), EXIT_USAGE)
+    except (LoadgenError, errors) as error:
+        return _complain(name, str(error), getattr(error, "exit_code", EXIT_USAGE))
+    except BrokenPipeError:
+        # The reader has gone, as in `| head`. Nothing more can be said to it, also not by the interpreter at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_NOTHING
+    except OSError as error:
+        return _complain(name, f"{error.filename or 'output'}: {error.strerror or error}", EXIT_NOTHING)
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def _complain(name: str, text: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{name}: {text}\n")
+    return code
+
+
+def _first_line(error: Any) -> str:
+    """A usage error as typer words it, on one line, with the way to more."""
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    return " ".join(text.split()) + " (--help tells what is accepted)"

@@ -1,0 +1,174 @@
+"""The options that describe a load, as the commands `loadgen` and `rig compare` share them, and the plan they make.
+
+Imports nothing heavy: a `--help` must come at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadgen.errors import UsageError
+from loadgen.plan import Plan, Target, Workload, parse_header
+from loadgen.units import parse_duration
+
+
+class OutputFormat(StrEnum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+
+
+class EngineName(StrEnum):
+    """Which client carries the requests out."""
+
+    WIRE = "wire"
+    AIOHTTP = "aiohttp"
+    HTTPX = "httpx"
+
+
+Requests = Annotated[int, typer.Option("-n", "--n", metavar="N", help="Requests a run.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "-c", "--concurrency", metavar="C",
+        help="So many at a time, each next one when one ends. Default: N, all at the same moment."
+    ),
+]  # fmt: skip
+Runs = Annotated[int, typer.Option("--runs", metavar="R", help="Runs, after each other.")]
+Warmup = Annotated[int, typer.Option("--warmup", metavar="K", help="Runs carried out first and not counted.")]
+Pause = Annotated[str, typer.Option("--pause", metavar="TIME", help="Between runs.")]
+Preconnect = Annotated[bool, typer.Option("--preconnect", help="Connect all first, then release the requests.")]
+DisableKeepalive = Annotated[bool, typer.Option("--disable-keepalive", help="A new connection for each request.")]
+Engine = Annotated[EngineName, typer.Option("--engine", help="The client that carries the requests out.")]
+Http2 = Annotated[bool, typer.Option("--http2", help="HTTP/2; needs --engine httpx.")]
+AllowRemote = Annotated[
+    bool,
+    typer.Option("--allow-remote", help="Fire at a public address; its owner has agreed."),
+]
+
+Method = Annotated[
+    str | None,
+    typer.Option("-m", "--method", metavar="METHOD", help="Default: GET, with a body POST."),
+]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option("-H", "--header", metavar="'NAME: VALUE'", help="Repeatable."),
+]
+Body = Annotated[str | None, typer.Option("--body", metavar="TEXT", help="The body.")]
+BodyFile = Annotated[Path | None, typer.Option("--body-file", metavar="FILE", help="The body, from a file.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Accept any TLS certificate.")]
+CaCert = Annotated[
+    Path | None,
+    typer.Option("--cacert", metavar="FILE", help="Trust these authorities (PEM)."),
+]
+
+Over = Annotated[str, typer.Option("--over", metavar="TIME", help="A request is late above this.")]
+Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Bounds each request, from due.")]
+ConnectTimeout = Annotated[
+    str | None,
+    typer.Option("--connect-timeout", metavar="TIME", help="Bounds the connecting alone."),
+]
+
+Format = Annotated[
+    OutputFormat,
+    typer.Option("--output-format", help="text, one JSON object, or one CSV row a request."),
+]
+Samples = Annotated[
+    Path | None,
+    typer.Option("--samples", metavar="FILE", help="Write each request's row too: .csv, .json."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write there, not to stdout."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the notes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """The options that describe the request, as given."""
+
+    method: str | None = None
+    headers: tuple[str, ...] = ()
+    body: str | None = None
+    body_file: Path | None = None
+    insecure: bool = False
+    cacert: Path | None = None
+
+    def target(self, url: str) -> Target:
+        """The target at a URL.
+
+        Raises:
+            UsageError: one of them is not accepted.
+        """
+        body = self._body()
+        return Target.parse(
+            url,
+            method=self.method or ("POST" if body else "GET"),
+            headers=tuple(parse_header(line) for line in self.headers),
+            body=body,
+            verify=not self.insecure,
+            cacert=None if self.cacert is None else str(self.cacert),
+        )
+
+    def _body(self) -> bytes:
+        if self.body is not None and self.body_file is not None:
+            raise UsageError("--body and --body-file are not accepted together: give one")
+        if self.body_file is None:
+            return (self.body or "").encode("utf-8", "surrogateescape")
+        try:
+            return self.body_file.read_bytes()
+        except OSError as error:
+            raise UsageError(f"--body-file {self.body_file}: {error.strerror}; name a file that can be read") from None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """The options that describe the load, as given."""
+
+    n: int = 400
+    concurrency: int | None = None
+    runs: int = 1
+    warmup: int = 0
+    pause: str = "0"
+    preconnect: bool = False
+    disable_keepalive: bool = False
+    engine: EngineName = EngineName.WIRE
+    http2: bool = False
+    allow_remote: bool = False
+    over: str = "1500ms"
+    timeout: str = "60s"
+    connect_timeout: str | None = None
+
+    def plan(self, target: Target) -> Plan:
+        """The plan for a target.
+
+        Raises:
+            UsageError: one of them is not accepted.
+        """
+        workload = Workload(
+            requests=self.n,
+            concurrency=self.n if self.concurrency is None else self.concurrency,
+            keepalive=not self.disable_keepalive,
+            preconnect=self.preconnect,
+            timeout_s=parse_duration(self.timeout),
+            connect_timeout_s=None if self.connect_timeout is None else parse_duration(self.connect_timeout),
+        )
+        return Plan(
+            target=target,
+            workload=workload,
+            runs=self.runs,
+            warmup=self.warmup,
+            pause_s=parse_duration(self.pause),
+            over_ms=round(parse_duration(self.over) * 1000),
+            engine=self.engine.value,
+            http2=self.http2,
+            allow_remote=self.allow_remote,
+        )

@@ -1,0 +1,35 @@
+"""Before anything is fired: does it fit this machine?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loadgen import kernel
+from loadgen.errors import CapacityError
+from loadgen.plan import Plan
+
+_RESERVE: Final = 16
+"""Descriptors kept for the event loop, the resolver and the files written."""
+
+
+def check_capacity(plan: Plan) -> None:
+    """Raises the descriptor limit as far as it goes.
+
+    Raises:
+        CapacityError: the requests in flight need more descriptors or local ports than there are.
+    """
+    needed = plan.workload.concurrency
+    limit = kernel.raise_descriptor_limit()
+    if limit is not None:
+        room = limit - kernel.open_descriptors() - _RESERVE
+        if needed > room:
+            raise CapacityError(
+                f"{needed:,} requests at once need as many descriptors, and {max(room, 0):,} fit here:"
+                f" ask for at most that many (-n or -c), or raise the hard limit, now {limit:,} (ulimit -Hn)"
+            )
+    ports = kernel.local_ports()
+    if ports is not None and needed > ports:
+        raise CapacityError(
+            f"{needed:,} requests at once need as many local ports, and {ports:,} fit here:"
+            " ask for at most that many (-n or -c), or widen net.ipv4.ip_local_port_range"
+        )

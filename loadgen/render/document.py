@@ -1,0 +1,123 @@
+"""The JSON form, as plain data. Its schema is docs/output.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+from loadgen.explain import Finding
+from loadgen.plan import Plan
+from loadgen.runner import Run
+from loadgen.summary import NS_PER_MS
+
+SCHEMA: Final = "loadgen/1"
+
+_REDACTED: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
+    """The whole object: plan, environment, runs."""
+    return {
+        "schema": SCHEMA,
+        "plan": plan_data(plan),
+        "environment": environment_data(),
+        "runs": [run_data(run) for run in runs],
+    }
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """What was asked for. Secrets in headers are left out."""
+    target, workload = plan.target, plan.workload
+    return {
+        "url": target.url,
+        "method": target.method,
+        "headers": [[name, "(redacted)" if name.lower() in _REDACTED else value] for name, value in target.headers],
+        "body_bytes": len(target.body),
+        "requests": workload.requests,
+        "concurrency": workload.concurrency,
+        "keepalive": workload.keepalive,
+        "preconnect": workload.preconnect,
+        "timeout_s": workload.timeout_s,
+        "connect_timeout_s": workload.connect_timeout_s,
+        "runs": plan.runs,
+        "warmup": plan.warmup,
+        "pause_s": plan.pause_s,
+        "over_ms": plan.over_ms,
+        "engine": plan.engine,
+        "http2": plan.http2,
+    }
+
+
+def environment_data() -> dict[str, Any]:
+    """Where it was measured."""
+    return {
+        "loadrig": _version("loadrig"),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "uvloop": _version("uvloop"),
+        "os": platform.system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cpus": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+    }
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """One run; a figure that has no value is None."""
+    summary, times = run.summary, run.summary.times
+    return {
+        "run": run.number,
+        "address": run.address,
+        "requests": summary.requests,
+        "concurrency": summary.concurrency,
+        "ok": summary.ok,
+        "failed": summary.failed,
+        "failures": {outcome.label: count for outcome, count in summary.failures.items()},
+        "wall_ms": _ms(summary.wall_ns),
+        "min_ms": _ms(times.min_ns if times else None),
+        "p50_ms": _ms(times.p50_ns if times else None),
+        "p90_ms": _ms(times.p90_ns if times else None),
+        "p95_ms": _ms(times.p95_ns if times else None),
+        "p99_ms": _ms(times.p99_ns if times else None),
+        "max_ms": _ms(times.max_ns if times else None),
+        "mean_ms": _ms(times.mean_ns if times else None),
+        "over_ms": summary.over_ms,
+        "over": summary.over,
+        "release_ms": _ms(summary.release_ns),
+        "resent": summary.resent,
+        "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
+        "bytes_in": summary.bytes_in,
+        "trusted": run.trusted,
+        "interrupted": run.interrupted,
+        "client": {
+            "cpu_percent": round(run.use.cpu_percent, 1),
+            "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
+            "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
+        },
+        "findings": [finding_data(finding) for finding in run.findings],
+    }
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A finding, its details beside the fixed keys."""
+    return {
+        "cause": finding.cause,
+        "requests": finding.requests,
+        "sentence": finding.sentence,
+        "evidence": finding.evidence,
+    }
+
+
+def _ms(ns: float | None) -> float | None:
+    """Milliseconds to the microsecond."""
+    return None if ns is None else round(ns / NS_PER_MS, 3)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

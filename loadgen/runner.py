@@ -1,0 +1,184 @@
+"""Plan -> Engine -> Samples: warm-up, runs, interruption."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Protocol
+
+from loadgen.address import Address, resolve
+from loadgen.engines import Job, load_engine
+from loadgen.errors import UsageError
+from loadgen.explain import Finding, explain
+from loadgen.outcome import Outcome
+from loadgen.plan import Plan
+from loadgen.preflight import check_capacity
+from loadgen.samples import Recorder, Samples
+from loadgen.schedule import make_schedule
+from loadgen.summary import Summary, summarize
+from loadgen.watch import ClientUse, Watch
+
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+_TICK_S: Final = 0.25
+
+WARMUP: Final = 0
+"""The number of a run that is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as it was measured, and what follows from it."""
+
+    number: int
+    """From 1; WARMUP for one that is not counted."""
+    address: str
+    """Where the requests went, such as 127.0.0.1:8080; the name alone where it could not be resolved."""
+    samples: Samples
+    use: ClientUse
+    summary: Summary
+    findings: tuple[Finding, ...]
+    interrupted: bool
+    """Whether a signal ended it; requests without an outcome are cancelled then."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the server, and not the generator, set the numbers."""
+        return all(finding.cause != "client" for finding in self.findings)
+
+
+class Observer(Protocol):
+    """Looks on while a session works, for a progress display."""
+
+    def begin(self, run: int, recorder: Recorder) -> None:
+        """A run begins, and will fill this recorder."""
+
+    def tick(self) -> None:
+        """Called a few times a second while a run lasts, between the engine's turns; must be quick."""
+
+
+class Session:
+    """Carries out the runs of one plan, one at a time, on an event loop of its own. A context manager."""
+
+    def __init__(self, plan: Plan, *, observer: Observer | None = None) -> None:
+        """Checks that the machine has room for the plan.
+
+        Raises:
+            CapacityError: it has not.
+        """
+        check_capacity(plan)
+        self.plan = plan
+        self._observer = observer
+        self._engine = load_engine(plan.engine)
+
+    def __enter__(self) -> Session:
+        self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop_runner.close()
+
+    def run(self, number: int) -> Run:
+        """Carries out one run.
+
+        Raises:
+            UsageError: the target has a public address, and the plan does not allow that.
+        """
+        plan = self.plan
+        recorder = Recorder(plan.workload.requests)
+        if self._observer is not None:
+            self._observer.begin(number, recorder)
+        use, interrupted = ClientUse(0.0, 0.0, 0.0), False
+        try:
+            address = resolve(plan.target)
+        except socket.gaierror:
+            _fail_all(recorder, Outcome.DNS)
+            where = plan.target.host
+        else:
+            _guard(address, plan)
+            where = str(address)
+            job = Job(plan, address, make_schedule(plan.workload), recorder)
+            with _no_garbage_collection():
+                use, interrupted = self._loop_runner.run(self._carry_out(job))
+        samples = recorder.samples()
+        summary = summarize(samples, concurrency=plan.workload.concurrency, over_ms=plan.over_ms)
+        return Run(number, where, samples, use, summary, explain(summary, use), interrupted)
+
+    async def _carry_out(self, job: Job) -> tuple[ClientUse, bool]:
+        loop = asyncio.get_running_loop()
+        async with Watch() as watch:
+            task = asyncio.ensure_future(self._engine.run(job))
+            ticking = asyncio.ensure_future(self._tick())
+            for number in _STOP_SIGNALS:
+                loop.add_signal_handler(number, task.cancel)
+            try:
+                await task
+                interrupted = False
+            except asyncio.CancelledError:
+                interrupted = True
+            finally:
+                ticking.cancel()
+                for number in _STOP_SIGNALS:
+                    loop.remove_signal_handler(number)
+        return watch.use, interrupted
+
+    async def _tick(self) -> None:
+        while self._observer is not None:
+            self._observer.tick()
+            await asyncio.sleep(_TICK_S)
+
+    def runs(self) -> Iterator[Run]:
+        """The warm-up runs and then the counted ones, as each ends; one that was interrupted is the last."""
+        for turn in range(self.plan.warmup + self.plan.runs):
+            if turn and self.plan.pause_s:
+                time.sleep(self.plan.pause_s)
+            run = self.run(max(WARMUP, turn - self.plan.warmup + 1))
+            yield run
+            if run.interrupted:
+                return
+
+
+def _guard(address: Address, plan: Plan) -> None:
+    if address.is_public and not plan.allow_remote:
+        raise UsageError(
+            f"{plan.target.host} is at {address.ip}, a public address: its owner must have agreed to a load test,"
+            " and others share its limits; add --allow-remote if that is so"
+        )
+
+
+def _fail_all(recorder: Recorder, outcome: Outcome) -> None:
+    """Ends every request at once: none could begin."""
+    now = recorder.release()
+    for index in range(len(recorder.due)):
+        recorder.due[index] = recorder.begun[index] = recorder.done[index] = now
+        recorder.outcome[index] = outcome
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A collection in mid-run would stand as a pause in every request that is in flight."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop

@@ -1,0 +1,98 @@
+"""Samples -> Summary: the figures of one run. Small, pure, and the only place where a percentile is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadgen.outcome import Outcome
+from loadgen.samples import MISSING, Ints, Samples
+
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+def percentile(ordered: Ints, q: float) -> int:
+    """The value at index min(n - 1, floor(q n)) of n sorted values, counted from 0; q from 0 to 1.
+
+    A value that occurred, never one between two. `ordered` must be sorted and not empty.
+    """
+    return int(ordered[min(len(ordered) - 1, int(q * len(ordered)))])
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Response times of the ok requests of a run, in ns."""
+
+    min_ns: int
+    p50_ns: int
+    p90_ns: int
+    p95_ns: int
+    p99_ns: int
+    max_ns: int
+    mean_ns: float
+
+    @classmethod
+    def of(cls, response_ns: Ints) -> Times:
+        """The figures of these response times, which must not be none."""
+        ordered = np.sort(response_ns)
+        p50, p90, p95, p99 = (percentile(ordered, q) for q in (0.50, 0.90, 0.95, 0.99))
+        return cls(int(ordered[0]), p50, p90, p95, p99, int(ordered[-1]), float(ordered.mean()))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
+
+    requests: int
+    concurrency: int
+    ok: int
+    failures: dict[Outcome, int]
+    """Failed requests by class; classes without any are left out."""
+    wall_ns: int | None
+    """Release to the last completion; None where nothing was begun."""
+    times: Times | None
+    """None where no request was ok."""
+    over_ms: int
+    over: int
+    """Late requests, failed ones among them."""
+    release_ns: int | None
+    """First to last of the requests released together."""
+    resent: int | None
+    """Requests whose connection retransmitted; None where that cannot be seen."""
+    bytes_in: int
+
+    @property
+    def failed(self) -> int:
+        """How many requests were not ok."""
+        return self.requests - self.ok
+
+    @property
+    def throughput_rps(self) -> float | None:
+        """ok requests a second of wall."""
+        return self.ok / self.wall_ns * NS_PER_S if self.wall_ns else None
+
+
+def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
+    """The figures of a run of which `concurrency` requests were released together."""
+    ok = samples.ok
+    response_ns = samples.response_ns
+    counts = np.bincount(samples.outcome, minlength=len(Outcome))
+    done = samples.done[samples.done != MISSING]
+    released = samples.begun[:concurrency]
+    released = released[released != MISSING]
+    seen = samples.resent != MISSING
+    return Summary(
+        requests=len(samples),
+        concurrency=concurrency,
+        ok=int(ok.sum()),
+        failures={outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]},
+        wall_ns=int(done.max()) if len(done) else None,
+        times=Times.of(response_ns[ok]) if ok.any() else None,
+        over_ms=over_ms,
+        over=int((response_ns > over_ms * NS_PER_MS).sum()),
+        release_ns=int(released.max() - released.min()) if len(released) else None,
+        resent=int((samples.resent[seen] > 0).sum()) if seen.any() else None,
+        bytes_in=int(samples.bytes_in.sum()),
+    )

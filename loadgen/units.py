@@ -1,0 +1,25 @@
+"""Durations as users write them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from loadgen.errors import UsageError
+
+_FACTORS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)")
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration such as `1500ms`, `2s`, `1.5m`; `0` needs no unit.
+
+    Raises:
+        UsageError: it is not a number and a unit.
+    """
+    if text == "0":
+        return 0.0
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"duration {text!r} is not accepted: write a number and a unit, as in 1500ms, 2s or 1m")
+    return float(match[1]) * _FACTORS[match[2]]
