@@ -34,6 +34,8 @@ READY_TIMEOUT_S: Final = 30.0
 STOP_GRACE_S: Final = 5.0
 
 _POLL_S: Final = 0.015
+# Generous: the first request of a cold server, or a user's own ready path, may take its time.
+_ASK_TIMEOUT_S: Final = 3.0
 _PORT_ATTEMPTS: Final = 3
 _LOG_TAIL_LINES: Final = 20
 # Where a server listens on every address, the one it is asked at.
@@ -223,7 +225,7 @@ class RunningServer:
     def _ready(self) -> bool:
         if self._stats.read().workers < self.instance.processes:
             return False
-        connection = http.client.HTTPConnection(self._reachable_host, self.port, timeout=1)
+        connection = http.client.HTTPConnection(self._reachable_host, self.port, timeout=_ASK_TIMEOUT_S)
         try:
             connection.request("GET", self.instance.profile.ready, headers={"Connection": "close"})
             return connection.getresponse().status == 200
