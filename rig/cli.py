@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
 
 _EXAMPLES = """
-\\b
+\b
 Examples:
   rig profiles
   rig serve threads:threads=400 --port 8080
@@ -30,13 +30,13 @@ Examples:
 """
 
 _COMPARE_EXAMPLES = """
-\\b
+\b
 Examples:
   rig compare threads threads:threads=400 async --n 400 --runs 5
   rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
   rig compare threads async --path /json -n 20000 -c 64 --output-format json
 
-\\b
+\b
 Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
 failed; 130 interrupted, and what was measured is printed.
 """
@@ -55,7 +55,7 @@ def rig() -> None:
 
 Specs = Annotated[
     list[str],
-    typer.Argument(metavar="PROFILE...", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
+    typer.Argument(metavar="PROFILE", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
 ]
 
 
