@@ -26,6 +26,7 @@ from typing import Final, Self
 
 from servers.catalog import Instance
 from servers.errors import ServersError, StartError
+from servers.groups import kill_group, signal_group
 from servers.launch import guard
 from servers.ports import check_port, free_port, says_port_in_use
 from servers.stats import STATS_VARIABLE, Counters, StatsFile
@@ -185,11 +186,13 @@ class RunningServer:
         self.stats()
         self._stopped = True
         if self._process.poll() is None:
-            self._signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            signal_group(self._process.pid, signal.SIGTERM)
+            try:
                 self._process.wait(STOP_GRACE_S)
+            except subprocess.TimeoutExpired:
+                signal_group(self._process.pid, signal.SIGKILL)
+                self._process.wait()
         self._kill_rest()
-        self._process.wait()
         self._stats.close()
         if self._own_directory and not keep_log:
             shutil.rmtree(self._directory, ignore_errors=True)
@@ -244,11 +247,7 @@ class RunningServer:
         # Once, and at once when the first process is known to be dead: later the number may be somebody else's group.
         if not self._rest_killed:
             self._rest_killed = True
-            self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+            kill_group(self._process.pid)
 
 
 def _ending(returncode: int | None) -> str:

@@ -3,22 +3,20 @@
 The file is named by the environment variable `LOADRIG_STATS`, so that the starter can read it when every thread of the
 server is busy and no request would get through. It also makes the counters one over all worker processes.
 
-The file is a row of signed 64-bit integers in native order, in the order of `_Field`. Aligned 64-bit loads and stores
+The file is a row of signed 64-bit integers in native order, in the order of the
+indices below. Aligned 64-bit loads and stores
 do not tear, so a reader needs no lock: each figure is exact, though two figures may be a request apart.
 """
 
 from __future__ import annotations
 
-import contextlib
-import enum
 import fcntl
 import mmap
 import os
 import threading
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 STATS_VARIABLE: Final = "LOADRIG_STATS"
@@ -27,13 +25,7 @@ _NO_LIMIT: Final = -1
 _SIZE: Final = 64
 
 
-class _Field(enum.IntEnum):
-    IN_FLIGHT = 0
-    PEAK = 1
-    SERVED = 2
-    WORKERS = 3
-    PROCESSES = 4
-    LIMIT = 5
+_IN_FLIGHT, _PEAK, _SERVED, _WORKERS, _PROCESSES, _LIMIT = range(6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +60,32 @@ class StatsFile:
             self._map = mmap.mmap(self._fd, _SIZE)
         self._fields = memoryview(self._map).cast("q")
         if path is None:
-            self._fields[_Field.LIMIT] = _NO_LIMIT
+            self._fields[_LIMIT] = _NO_LIMIT
 
     @classmethod
     def create(cls, path: Path, *, limit: int | None, processes: int) -> Self:
         """Make the file for a server of `processes` worker processes, all counters at 0."""
         path.write_bytes(bytes(_SIZE))
         stats = cls(path)
-        stats._fields[_Field.LIMIT] = _NO_LIMIT if limit is None else limit
-        stats._fields[_Field.PROCESSES] = processes
+        stats._fields[_LIMIT] = _NO_LIMIT if limit is None else limit
+        stats._fields[_PROCESSES] = processes
         return stats
 
     def read(self) -> Counters:
         """The counters as they are now."""
         fields = self._fields
-        limit = fields[_Field.LIMIT]
+        limit = fields[_LIMIT]
         return Counters(
-            in_flight=fields[_Field.IN_FLIGHT],
-            peak=fields[_Field.PEAK],
-            served=fields[_Field.SERVED],
-            workers=fields[_Field.WORKERS],
+            in_flight=fields[_IN_FLIGHT],
+            peak=fields[_PEAK],
+            served=fields[_SERVED],
+            workers=fields[_WORKERS],
             limit=None if limit == _NO_LIMIT else limit,
         )
 
     def reset_peak(self) -> None:
         """Begin a new peak. Exact only while no request begins; meant for the pause between two runs."""
-        self._fields[_Field.PEAK] = self._fields[_Field.IN_FLIGHT]
+        self._fields[_PEAK] = self._fields[_IN_FLIGHT]
 
     def close(self) -> None:
         """Let go of the mapping. The file stays."""
@@ -103,15 +95,34 @@ class StatsFile:
             os.close(self._fd)
 
 
+class _ProcessLock:
+    """A lock over the threads of all processes that have the file at `fd` open.
+
+    A record lock belongs to the process, so it also holds between workers forked after the file was opened, which flock
+    would not; for that very reason it does not hold between threads, and a second lock must.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._threads = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._threads.acquire()
+        fcntl.lockf(self._fd, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        fcntl.lockf(self._fd, fcntl.LOCK_UN)
+        self._threads.release()
+
+
 class Gauge(StatsFile):
     """The counters, as a server process keeps them: `with gauge:` around the work on one request."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path)
-        self._lock = threading.Lock()
-        # A peak over several processes is exact only if no other process counts in between. A record lock belongs to
-        # the process, so it also holds between workers forked after the file was opened, which flock would not.
-        self._shared = self._fields[_Field.PROCESSES] > 1
+        # The peak over several processes is exact only if no other process counts in between.
+        several = self._fields[_PROCESSES] > 1
+        self._lock: AbstractContextManager[object] = _ProcessLock(self._fd) if several else threading.Lock()
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -121,34 +132,19 @@ class Gauge(StatsFile):
 
     def announce(self) -> None:
         """Count this process as ready to serve."""
-        with self._exclusive():
-            self._fields[_Field.WORKERS] += 1
+        with self._lock:
+            self._fields[_WORKERS] += 1
 
     def __enter__(self) -> None:
         fields = self._fields
-        with self._exclusive():
-            in_flight = fields[_Field.IN_FLIGHT] + 1
-            fields[_Field.IN_FLIGHT] = in_flight
-            if in_flight > fields[_Field.PEAK]:
-                fields[_Field.PEAK] = in_flight
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        fields = self._fields
-        with self._exclusive():
-            fields[_Field.IN_FLIGHT] -= 1
-            fields[_Field.SERVED] += 1
-
-    def _exclusive(self) -> contextlib.AbstractContextManager[object]:
-        return self._over_processes() if self._shared else self._lock
-
-    @contextlib.contextmanager
-    def _over_processes(self) -> Iterator[None]:
-        # Record locks do not hold between threads of one process; hence both.
         with self._lock:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.lockf(self._fd, fcntl.LOCK_UN)
+            in_flight = fields[_IN_FLIGHT] + 1
+            fields[_IN_FLIGHT] = in_flight
+            if in_flight > fields[_PEAK]:
+                fields[_PEAK] = in_flight
+
+    def __exit__(self, *_: object) -> None:
+        fields = self._fields
+        with self._lock:
+            fields[_IN_FLIGHT] -= 1
+            fields[_SERVED] += 1

