@@ -1,0 +1,15 @@
+"""The `calibrated` server: it keeps exactly the limits it is told, and says by how much it failed to.
+
+It is the truth that the load generator and its findings are tested against, so exactness comes before everything else.
+Three decisions make it exact:
+
+- A request's place in the queue is arithmetic, not luck (`timetable`): when it is read, the moment its service begins
+  and the moment it ends follow from its arrival and from the moments the slots come free. A slot is handed over when
+  the service before it was due to end, not when the loop got round to it, so errors do not add up from wave to wave.
+- Arrival is the kernel's own receive time stamp where there is one: a loop that needs 30 ms to accept a burst of 1,000
+  does not add them to anybody's service.
+- One precise timer (`alarm`) for the earliest answer; what is due goes out before anything else is accepted or read.
+
+The other modules: `settings` (the knobs), `endpoints` (a request's target read), `response` (bytes to send),
+`connection` (one client), `stats` (what it did), `server` (all of them together), `cli` (the command).
+"""
