@@ -11,5 +11,17 @@ Three decisions make it exact:
 - One precise timer (`alarm`) for the earliest answer; what is due goes out before anything else is accepted or read.
 
 The other modules: `settings` (the knobs), `endpoints` (a request's target read), `response` (bytes to send),
-`connection` (one client), `stats` (what it did), `server` (all of them together), `cli` (the command).
+`acceptor` (the listening socket), `connection` (one client), `stats` (what it did), `server` (all of them together),
+`cli` (the command).
+
+What it does where another server might do something else:
+
+- `/sleep` and every path without a meaning of its own is worked on for `service_ms`, or for `/sleep?ms=`; jitter is added
+  to either, drawn in the order in which requests are read. `/downstream` takes a slot of the limit, and in it one of the
+  pool. `/block` and `/cpu` hold the whole loop, and `/thread`, `/json` and `/stats` take no time: none takes a slot.
+- What was begun is worked on to its end, whether or not the client still waits: its slot is not free before.
+- Requests that come while one of the same connection is worked on wait their turn, and are answered in order.
+- Work ends on time inside a standstill, but is answered, and its slot handed over, at the standstill's end.
+- Idle connections are kept for ever. SIGTERM and SIGINT end it at once, and drop what is being worked on.
+- `/stats?reset=1` answers what there was until then, and begins the counts and the jitter anew.
 """

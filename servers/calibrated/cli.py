@@ -35,11 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = _settings(argv)
     except SettingsError as error:
         return _fail(str(error))
-    _raise_descriptor_limit()
-    # The server breaks its own reference cycles; a collection would be a standstill that nobody asked for.
-    gc.collect()
-    gc.freeze()
-    gc.disable()
+    prepare_process()
     try:
         with asyncio.Runner(loop_factory=_new_loop) as runner:
             runner.run(_serve(settings))
@@ -109,7 +105,12 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _raise_descriptor_limit() -> None:
+def prepare_process() -> None:
+    """Raises the descriptor limit and ends garbage collections, for this whole process."""
+    # The server breaks its own reference cycles; a collection would be a standstill that nobody asked for.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     try:
         import resource
     except ImportError:  # not a POSIX system: there is no such limit

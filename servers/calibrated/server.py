@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import random
 import socket
@@ -13,8 +12,9 @@ from enum import IntEnum
 from functools import lru_cache
 from heapq import heappop, heappush
 
+from servers.calibrated.acceptor import Acceptor
 from servers.calibrated.alarm import make_alarm
-from servers.calibrated.connection import Connection, Request, stamp_arrivals
+from servers.calibrated.connection import Connection, Request
 from servers.calibrated.endpoints import Kind, Task, block, cpu, read_target
 from servers.calibrated.response import JSON, TEXT, render
 from servers.calibrated.settings import NS_PER_MS, Settings
@@ -22,11 +22,6 @@ from servers.calibrated.stats import Counters
 from servers.calibrated.timetable import NEVER_NS, Slots, Standstills, Unlimited
 
 POOL = 20
-# After so many connections in a row the loop looks at the others.
-ACCEPT_BATCH = 256
-# Out of descriptors or memory: how long until accepting is tried again, if no connection closes before.
-RETRY_S = 0.1
-_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class _Counted(IntEnum):
@@ -58,10 +53,7 @@ class Server:
         self._jitter_ns = round(settings.jitter_ms * NS_PER_MS)
         self._slots = Slots(settings.limit) if settings.limit else Unlimited()
         self._pool = Slots(POOL)
-        self._listener = _listen(settings)
-        self._stamped = stamp_arrivals(self._listener)
-        self._accepting = False
-        self._accept_from_ns = 0
+        self._acceptor = Acceptor(settings, loop, self._take)
         self._connections: set[Connection] = set()
         self._answers: list[_Answer] = []  # a heap by due time, then by order of reading
         self._sequence = 0
@@ -74,64 +66,33 @@ class Server:
         self._next_ns = self._stall_ns[0]
         self._alarm = make_alarm(loop, self._ring)
         self._alarm.set(self._next_ns)
-        self._accept_more()
 
     @property
     def url(self) -> str:
         """The URL listened on, with the real port."""
-        host, port = self._listener.getsockname()[:2]
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return self._acceptor.url
 
     def close(self) -> None:
         """Stops at once: what is being worked on is dropped."""
-        self._accept_no_more()
-        self._listener.close()
+        self._acceptor.close()
         self._alarm.close()
         for connection in tuple(self._connections):
             connection.close()
 
-    # Accepting
+    # Connections
 
-    def _accept_more(self) -> None:
-        if not self._accepting and self._listener.fileno() >= 0:
-            self._accepting = True
-            self._accept_from_ns = time.monotonic_ns()
-            self._loop.add_reader(self._listener, self._accept)
-
-    def _accept_no_more(self) -> None:
-        if self._accepting:
-            self._accepting = False
-            self._loop.remove_reader(self._listener)
-
-    def _accept(self) -> None:
-        most = self._settings.connections or NEVER_NS
-        for _ in range(ACCEPT_BATCH):
-            if len(self._connections) >= most:
-                self._accept_no_more()
-                return
-            self.catch_up()
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, InterruptedError):
-                return
-            except OSError as error:
-                if error.errno in _EXHAUSTED:
-                    self._accept_no_more()
-                    self._loop.call_later(RETRY_S, self._accept_more)
-                    return
-                continue  # that one client was gone already
-            sock.setblocking(False)
-            connection = Connection(sock, self, self._loop, self._accept_from_ns)
-            self._connections.add(connection)
-            self._counters.accepted += 1
-            self._counters.peak_open = max(self._counters.peak_open, len(self._connections))
-            # Most clients' requests are here already: reading at once spares the loop a turn.
-            connection.readable()
+    def _take(self, sock: socket.socket, room_since_ns: int) -> None:
+        connection = Connection(sock, self, self._loop, room_since_ns)
+        self._connections.add(connection)
+        self._counters.accepted += 1
+        self._counters.peak_open = max(self._counters.peak_open, len(self._connections))
+        # Most clients' requests are here already: reading at once spares the loop a turn.
+        connection.readable()
 
     def closed(self, connection: Connection) -> None:
-        """Forgets a connection; there is room for another one now."""
+        """Forgets a connection."""
         self._connections.discard(connection)
-        self._accept_more()
+        self._acceptor.release()
 
     def read_after(self, delay_ns: int) -> None:
         """Counts by how much a request was read after the kernel had received it."""
@@ -303,32 +264,12 @@ class Server:
                 "peak": counters.peak_open,
                 "accepted": counters.accepted,
             },
+            "accept_queue": self._acceptor.queue(),
             "stalls": {"count": counters.stalls, "total_ms": counters.stalled_ns / NS_PER_MS},
-            "arrival": "kernel" if self._stamped else "read",
+            "arrival": "kernel" if self._acceptor.stamped else "read",
             "error": counters.error.report(),
             "pickup": counters.pickup.report(),
         }
-
-
-def _listen(settings: Settings) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except UnicodeError as error:  # a name that no name can be
-        raise OSError(errno.EINVAL, f"not a host name: {error}") from error
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Accepted sockets inherit it: pipelined answers must not wait for each other's acknowledgement.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listener.setblocking(False)
-        listener.bind(address)
-        listener.listen(settings.backlog)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
 
 
 @lru_cache(maxsize=16)
