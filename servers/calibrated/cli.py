@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from servers.calibrated.precedence import take_precedence
 from servers.calibrated.server import Server
 from servers.calibrated.settings import Settings, SettingsError, parse_stall
 
@@ -59,6 +60,7 @@ def _settings(argv: Sequence[str] | None) -> Settings:
         stall_every_ms=every_ms,
         stall_for_ms=for_ms,
         seed=given.seed,
+        realtime=not given.no_realtime,
     )
 
 
@@ -81,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--shed", action="store_true", help="answer 503 beyond the limit instead of letting requests wait")
     add("--stall", default="", metavar="P/Q", help="every P ms since the start, stand still for Q ms")
     add("--seed", type=_number(int), default=default.seed, help="seed of the jitter (%(default)s)")
+    add("--no-realtime", action="store_true", help="do not ask for real-time scheduling")
     return parser
 
 
@@ -126,7 +129,7 @@ async def _serve(settings: Settings) -> None:
     # Before the server says that it listens: whoever waits for that may stop it at once.
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    server = Server(settings, loop)
+    server = Server(settings, loop, realtime=settings.realtime and take_precedence())
     print(f"listening on {server.url}", flush=True)
     await stop.wait()
     server.close()

@@ -16,6 +16,7 @@ from servers.calibrated.acceptor import Acceptor
 from servers.calibrated.alarm import make_alarm
 from servers.calibrated.connection import Connection, Request
 from servers.calibrated.endpoints import Kind, Task, block, cpu, read_target
+from servers.calibrated.precedence import ordinary_scheduling
 from servers.calibrated.response import JSON, TEXT, render
 from servers.calibrated.settings import NS_PER_MS, Settings
 from servers.calibrated.stats import Counters
@@ -41,14 +42,16 @@ class Server:
     Args:
         settings: What to keep to.
         loop: The running loop.
+        realtime: Whether this thread has real-time scheduling, which is not for requests that spin.
 
     Raises:
         OSError: The address cannot be resolved or listened on.
     """
 
-    def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop, *, realtime: bool = False) -> None:
         self._settings = settings
         self._loop = loop
+        self._realtime = realtime
         self._service_ns = round(settings.service_ms * NS_PER_MS)
         self._jitter_ns = round(settings.jitter_ms * NS_PER_MS)
         self._slots = Slots(settings.limit) if settings.limit else Unlimited()
@@ -160,10 +163,11 @@ class Server:
     def _hold(self, task: Task) -> bytes:
         self.catch_up()
         body = b"ok\n"
-        if task.kind is Kind.BLOCK:
-            block(task.length_ns or 0)
-        else:
-            body = b"%d\n" % cpu(task.steps)
+        with ordinary_scheduling(self._realtime):
+            if task.kind is Kind.BLOCK:
+                block(task.length_ns or 0)
+            else:
+                body = b"%d\n" % cpu(task.steps)
         self._held_until_ns = time.monotonic_ns()
         return body
 
@@ -267,6 +271,7 @@ class Server:
             "accept_queue": self._acceptor.queue(),
             "stalls": {"count": counters.stalls, "total_ms": counters.stalled_ns / NS_PER_MS},
             "arrival": "kernel" if self._acceptor.stamped else "read",
+            "realtime": self._realtime,
             "error": counters.error.report(),
             "pickup": counters.pickup.report(),
         }

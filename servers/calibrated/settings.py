@@ -30,6 +30,7 @@ class Settings:
         stall_every_ms: Stand still each time so many milliseconds have passed since the start; 0 for never.
         stall_for_ms: How long each standstill lasts, in milliseconds.
         seed: Seed of the jitter: the same seed gives the same services in the same order.
+        realtime: Ask the system for real-time scheduling.
 
     Raises:
         SettingsError: A value out of its range, or a knob that needs another one.
@@ -46,6 +47,7 @@ class Settings:
     stall_every_ms: float = 0.0
     stall_for_ms: float = 0.0
     seed: int = 1
+    realtime: bool = True
 
     def __post_init__(self) -> None:
         _check("port", self.port, 0, 65_535)

@@ -49,7 +49,7 @@ def test_fifty_waves_end_when_the_fiftieth_should() -> None:
 
 
 def test_own_error_at_a_thousand_at_once() -> None:
-    # A busy machine only ever adds to it: the least of five is the server's own.
+    # A busy machine only ever adds to it: the least of five is the server's own, if the machine lets it in at all.
     p99s_ms = []
     with running("--service-ms", "200", "--backlog", "4096") as server:
         for _ in range(5):
@@ -57,7 +57,12 @@ def test_own_error_at_a_thousand_at_once() -> None:
             stats = server.stats("?reset=1")
             assert stats["error"]["count"] == stats["served"] == 1000
             p99s_ms.append(stats["error"]["p99_ms"])
-    assert min(p99s_ms) < 2, p99s_ms
+    assert min(p99s_ms) < (2 if stats["realtime"] else 50), p99s_ms
+
+
+def test_real_time_scheduling_can_be_declined() -> None:
+    with running("--no-realtime") as server:
+        assert server.stats()["realtime"] is False
 
 
 def test_service_begins_in_the_order_of_arrival() -> None:
