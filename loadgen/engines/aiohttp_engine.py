@@ -18,10 +18,13 @@ How near its columns come to the wire:
 
 from __future__ import annotations
 
+import asyncio
 import io
 import ssl
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp.connector import Connection
@@ -49,6 +52,13 @@ _NO_LIMITS: Final = aiohttp.ClientTimeout(total=None, connect=None, sock_connect
 """Each exchange has its own limit, the same for all engines."""
 _SKIPPED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add unasked."""
+_TURNS_TO_CLOSE: Final = 3
+"""Turns of the event loop after which an aborted transport has closed its socket; TLS has one transport on another."""
+
+_Transports = WeakKeyDictionary[asyncio.BaseProtocol, asyncio.Transport]
+_transports: ContextVar[_Transports] = ContextVar("_transports")
+"""The connections of the run: aiohttp forgets those that it has begun to close. A transport that has closed lets go of
+its protocol, and so leaves."""
 
 
 class AiohttpEngine:
@@ -79,8 +89,21 @@ class AiohttpEngine:
                 async for chunk in response.content.iter_any():
                     exchange.bytes_in += len(chunk)
 
-        async with _session(job) as session:
-            await carry_out(job, [send] * job.schedule.in_flight, _classify)
+        transports: _Transports = WeakKeyDictionary()
+        _transports.set(transports)
+        try:
+            async with _session(job) as session:
+                await carry_out(job, [send] * job.schedule.in_flight, _classify)
+        finally:
+            await _abort(transports)
+
+
+async def _abort(transports: _Transports) -> None:
+    """Ends connections that aiohttp has let go of and that are still saying goodbye, as TLS does."""
+    for transport in list(transports.values()):
+        transport.abort()
+    for _ in range(_TURNS_TO_CLOSE):
+        await asyncio.sleep(0)
 
 
 def _url(job: Job) -> URL:
@@ -139,7 +162,8 @@ class _Response(aiohttp.ClientResponse):
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """As in the base class. The request has just been written; the socket is at hand only now."""
         exchange = current.get()
-        if connection.transport is not None:
+        if connection.protocol is not None and connection.transport is not None:
+            _transports.get()[connection.protocol] = connection.transport
             exchange.watch(connection.transport.get_extra_info("socket"))
         await super().start(connection)
         exchange.first_byte()
@@ -172,5 +196,7 @@ def _classify(error: Exception, exchange: Exchange) -> Outcome:
         case aiohttp.ClientPayloadError():
             # The cause is the parser's complaint; only the text has the connection's own error.
             return Outcome.RESET if "ConnectionResetError" in str(error) else Outcome.PROTOCOL
-        case _:
+        case aiohttp.ClientError() | ValueError():
             return Outcome.PROTOCOL
+        case _:
+            raise error

@@ -18,11 +18,13 @@ would make waves of its own.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 from typing import Any
 
+import h11
 import httpcore
 import httpx
 
@@ -39,6 +41,13 @@ from loadgen.engines.clients import (
 )
 from loadgen.errors import UsageError
 from loadgen.outcome import Outcome
+from loadgen.plan import Plan
+
+_MISUSE = (httpcore.LocalProtocolError, h11.LocalProtocolError, httpx.InvalidURL)
+"""What is raised for a request that cannot be sent. HTTP/2 gives the first for a malformed response too."""
+
+_NOT_IN_HTTP2 = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade")
+"""RFC 9113, 8.2.2. The h2 package would drop them unsaid."""
 
 _SocketOptions = Iterable[httpcore.SOCKET_OPTION] | None
 
@@ -53,6 +62,7 @@ class HttpxEngine:
             UsageError: the plan asks for what httpx cannot do.
         """
         check(job.plan)
+        _check_http2(job.plan)
         context = tls_context(job.plan.target)
         in_flight = job.schedule.in_flight
         async with AsyncExitStack() as stack:
@@ -61,6 +71,12 @@ class HttpxEngine:
             else:
                 sends = [_sender(await stack.enter_async_context(_client(job, context)), job)] * in_flight
             await carry_out(job, sends, _classify)
+
+
+def _check_http2(plan: Plan) -> None:
+    unsendable = [name for name, _ in plan.target.headers if name.lower() in _NOT_IN_HTTP2]
+    if plan.http2 and unsendable:
+        raise UsageError(f"HTTP/2 has no {unsendable[0]} header: leave it out, or leave --http2 out")
 
 
 def _client(job: Job, context: ssl.SSLContext | None) -> httpx.AsyncClient:
@@ -213,6 +229,9 @@ class _Stream(httpcore.AsyncNetworkStream):
         except httpcore.ConnectError:
             self._exchange.fault = Outcome.TLS
             raise
+        except asyncio.CancelledError:
+            await self.aclose()  # httpcore leaves the socket open when a handshake is cancelled
+            raise
         return _Stream(stream, self._exchange, self._alpn)
 
     async def aclose(self) -> None:
@@ -228,7 +247,7 @@ def _classify(error: Exception, exchange: Exchange) -> Outcome:
 
     httpcore has one exception for a malformed response and a closed connection, so what the stream saw comes first.
     """
-    if isinstance(error, httpcore.LocalProtocolError | httpx.InvalidURL | ValueError) and not exchange.bytes_in:
+    if isinstance(error, _MISUSE) and not exchange.bytes_in:
         raise UsageError(f"httpx does not send this request: {error}") from None
     if isinstance(error, ssl.SSLError):
         return Outcome.TLS
@@ -242,7 +261,9 @@ def _classify(error: Exception, exchange: Exchange) -> Outcome:
         return Outcome.CLOSED
     if _is_stream_reset(error):
         return Outcome.RESET
-    return Outcome.PROTOCOL
+    if isinstance(error, httpcore.ProtocolError | ValueError):
+        return Outcome.PROTOCOL
+    raise error
 
 
 def _is_stream_reset(error: Exception) -> bool:

@@ -44,8 +44,9 @@ class Received:
 class Call:
     """A request with the means to answer it."""
 
-    def __init__(self, request: Received, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.request = request
+        self._reader = reader
         self.query = {key: values[-1] for key, values in parse_qs(urlsplit(request.path).query).items()}
         self._writer = writer
 
@@ -65,7 +66,12 @@ class Call:
         data *= max(1, 65536 // len(data))
         for _ in range(MOST_OFFERED // len(data)):
             await self.send(data)
-        await asyncio.Event().wait()
+        await self.client_gone()
+
+    async def client_gone(self) -> None:
+        """Waits until the client closes."""
+        while await self._reader.read(65536):
+            pass
 
     def reset(self) -> None:
         """Ends the connection with a RST."""
@@ -106,8 +112,8 @@ async def _slow(call: Call) -> bool:
     return True
 
 
-async def _never(_call: Call) -> None:
-    await asyncio.Event().wait()
+async def _never(call: Call) -> None:
+    await call.client_gone()
 
 
 async def _reset(call: Call) -> None:
@@ -186,7 +192,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "trickle": _trickle,
     "trickle-head": _trickle_head,
     "endless-body": _endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x"),
-    "endless-chunks": _endless(CHUNKED, b"4\r\nabcd\r\n"),
+    "endless-chunks": _endless(CHUNKED, b"1000\r\n" + b"x" * 4096 + b"\r\n"),
     "reset": _reset,
     "reset-in-body": _reset_in_body,
     "close": _answer(b""),
@@ -229,16 +235,27 @@ class MisbehavingServer(Serving):
         keep: bool | None = True
         while keep:
             nth += 1
-            request = await _read(reader, nth)
+            try:
+                request = await _read(reader, nth)
+            except _HandshakeError:
+                writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nplain HTTP is spoken here")
+                return
             self.received.append(request)
             self.count_request()
             name = urlsplit(request.path).path.split("/")[1]
-            keep = await BEHAVIOURS[name](Call(request, writer))
+            keep = await BEHAVIOURS[name](Call(request, reader, writer))
             keep = keep and "close" not in request.headers("Connection")
 
 
+class _HandshakeError(Exception):
+    """A client begins TLS on the port of plain HTTP."""
+
+
 async def _read(reader: asyncio.StreamReader, nth: int) -> Received:
-    head = await reader.readuntil(b"\r\n\r\n")
+    first = await reader.readexactly(1)
+    if first == b"\x16":  # a TLS record with a handshake
+        raise _HandshakeError
+    head = first + await reader.readuntil(b"\r\n\r\n")
     length = Received(head, b"", nth).headers("Content-Length")
     body = await reader.readexactly(int(length[0])) if length else b""
     return Received(head, body, nth)

@@ -18,7 +18,7 @@ _PATIENCE_S = 10.0
 
 
 class Serving:
-    """Runs `handle` for each connection. Entering starts it, with the socket listening; leaving ends all connections."""
+    """Runs `handle` for each connection. Once entered, it listens; leaving it ends all connections."""
 
     def __init__(self, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> None:
         self._tls = tls
