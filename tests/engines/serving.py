@@ -78,9 +78,11 @@ class Serving:
         # What goes wrong on a connection of a misbehaving server is the purpose, not news.
         self._loop.set_exception_handler(lambda _loop, _context: None)
         tasks: set[asyncio.Task[None]] = set()
+        unfinished: set[asyncio.StreamWriter] = set()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = self._loop.create_task(self._carry_out(reader, writer))
+            unfinished.add(writer)
+            task = self._loop.create_task(self._carry_out(reader, writer, unfinished))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
@@ -90,8 +92,14 @@ class Serving:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in unfinished:  # of tasks that were cancelled before they began
+            writer.transport.abort()
+        for _ in range(3):
+            await asyncio.sleep(0)
 
-    async def _carry_out(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _carry_out(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, unfinished: set[asyncio.StreamWriter]
+    ) -> None:
         self._count(1)
         try:
             with contextlib.suppress(OSError, EOFError):
@@ -100,6 +108,7 @@ class Serving:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+            unfinished.discard(writer)
             self._count(-1)
 
     def _count(self, connections: int) -> None:
