@@ -94,6 +94,9 @@ class Serving:
         await asyncio.gather(*tasks, return_exceptions=True)
         for writer in unfinished:  # of tasks that were cancelled before they began
             writer.transport.abort()
+        # TLS handshakes that were never finished: asyncio keeps no public list of them.
+        for transport in list(getattr(self._loop, "_transports", {}).values()):
+            transport.abort()
         for _ in range(3):
             await asyncio.sleep(0)
 
