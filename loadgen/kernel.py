@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import sys
@@ -27,6 +28,11 @@ def total_retrans(sock: socket.socket) -> int:
         return int(_TOTAL_RETRANS.unpack(info)[0])
     except (OSError, struct.error):
         return MISSING
+
+
+def available_cpus() -> int:
+    """How many CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def raise_descriptor_limit() -> int | None:

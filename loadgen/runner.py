@@ -9,19 +9,22 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Protocol
 
 from loadgen.address import Address, resolve
 from loadgen.engines import Job, load_engine
 from loadgen.errors import UsageError
-from loadgen.explain import Finding, explain
+from loadgen.explain import Evidence, Finding, explain
+from loadgen.explain.evidence import ServerView
+from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
 from loadgen.samples import Recorder, Samples
 from loadgen.schedule import make_schedule
+from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
 from loadgen.watch import ClientUse, Watch
 
@@ -41,12 +44,27 @@ class Run:
     """From 1; WARMUP for one that is not counted."""
     address: str
     """Where the requests went, such as 127.0.0.1:8080; the name alone where it could not be resolved."""
-    samples: Samples
-    use: ClientUse
+    evidence: Evidence
+    """The samples, and what was seen beside them."""
     summary: Summary
     findings: tuple[Finding, ...]
     interrupted: bool
     """Whether a signal ended it; requests without an outcome are cancelled then."""
+
+    @property
+    def samples(self) -> Samples:
+        """One row a request."""
+        return self.evidence.samples
+
+    @property
+    def use(self) -> ClientUse:
+        """What the generator used."""
+        return self.evidence.use
+
+    def explained_beside(self, lone_ns: int) -> Run:
+        """The same run, explained again with the response time of a request sent alone."""
+        evidence = replace(self.evidence, server=replace(self.evidence.server, lone_ns=lone_ns))
+        return replace(self, evidence=evidence, findings=explain(evidence))
 
     @property
     def trusted(self) -> bool:
@@ -77,6 +95,7 @@ class Session:
         self.plan = plan
         self.observer = observer
         self._engine = load_engine(plan.engine)
+        self._kernel = read_kernel_rules()
 
     def __enter__(self) -> Session:
         self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
@@ -97,7 +116,7 @@ class Session:
         recorder = Recorder(plan.workload.requests)
         if self.observer is not None:
             self.observer.begin(number, recorder)
-        use, interrupted = ClientUse(0.0, 0.0, 0.0), False
+        use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
         try:
             address = resolve(plan.target)
         except socket.gaierror:
@@ -108,14 +127,23 @@ class Session:
             where = str(address)
             job = Job(plan, address, make_schedule(plan.workload), recorder)
             with _no_garbage_collection():
-                use, interrupted = self._loop_runner.run(self._carry_out(job))
+                use, view, interrupted = self._loop_runner.run(self._carry_out(job))
         samples = recorder.samples()
         summary = summarize(samples, concurrency=plan.workload.concurrency, over_ms=plan.over_ms)
-        return Run(number, where, samples, use, summary, explain(summary, use), interrupted)
+        evidence = Evidence(
+            samples=samples,
+            concurrency=plan.workload.concurrency,
+            over_ms=plan.over_ms,
+            use=use,
+            kernel=self._kernel,
+            server=view,
+            cpus=available_cpus(),
+        )
+        return Run(number, where, evidence, summary, explain(evidence), interrupted)
 
-    async def _carry_out(self, job: Job) -> tuple[ClientUse, bool]:
+    async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         loop = asyncio.get_running_loop()
-        async with Watch() as watch:
+        async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
             ticking = asyncio.ensure_future(self._tick())
             for number in _STOP_SIGNALS:
@@ -129,7 +157,7 @@ class Session:
                 ticking.cancel()
                 for number in _STOP_SIGNALS:
                     loop.remove_signal_handler(number)
-        return watch.use, interrupted
+        return watch.use, server.view(), interrupted
 
     async def _tick(self) -> None:
         while self.observer is not None:

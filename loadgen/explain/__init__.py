@@ -1,21 +1,65 @@
-"""Samples and evidence -> Findings: why the numbers are what they are. One cause a module.
+"""Samples and evidence -> Findings: why the numbers are what they are.
 
-    finding   the value: cause, requests, sentence, evidence
-    client    the generator was the bottleneck
+    evidence   what may be looked at
+    reading    what is derived from it once, for all causes
+    queueing   from arrivals and completions to the number of places
+    shape      which of the five causes holds that exclude each other
+    finding    the value, and the closed list of causes
+    words      numbers in sentences
 
-A wrong reason is worse than none.
+and one module a cause. Each is a pure function from a Reading to a Finding, or none. A wrong reason is worse than none:
+what cannot be told apart from what was seen is said to be so.
 """
 
 from __future__ import annotations
 
-from loadgen.explain import client
-from loadgen.explain.finding import Finding
-from loadgen.summary import Summary
-from loadgen.watch import ClientUse
+from collections.abc import Callable
+from typing import Final
 
-__all__ = ["Finding", "explain"]
+from loadgen.explain import (
+    accept_queue,
+    client,
+    concurrency_limit,
+    connection_limit,
+    cpu_shared,
+    overlapped,
+    serial,
+    shed,
+    stall,
+    timeout,
+    unexplained,
+)
+from loadgen.explain.evidence import Evidence, KernelRules, ServerView
+from loadgen.explain.finding import CAUSES, Finding
+from loadgen.explain.reading import Reading
+from loadgen.explain.shape import shape_of
+
+__all__ = ["CAUSES", "Evidence", "Finding", "KernelRules", "ServerView", "explain"]
+
+_ANY: Final[tuple[Callable[[Reading], Finding | None], ...]] = (
+    client.find,
+    timeout.find,
+    shed.find,
+    accept_queue.find,
+    stall.find,
+)
+_SHAPES: Final[dict[str, Callable[[Reading], Finding]]] = {
+    "serial": serial.find,
+    "concurrency-limit": concurrency_limit.find,
+    "connection-limit": connection_limit.find,
+    "cpu-shared": cpu_shared.find,
+    "overlapped": overlapped.find,
+}
 
 
-def explain(summary: Summary, use: ClientUse) -> tuple[Finding, ...]:
-    """The findings of one run, the one that puts the others in doubt first."""
-    return tuple(finding for finding in (client.find(summary, use),) if finding is not None)
+def explain(evidence: Evidence) -> tuple[Finding, ...]:
+    """The findings of one run, in the order of CAUSES."""
+    reading = Reading(evidence)
+    findings = [finding for find in _ANY if (finding := find(reading)) is not None]
+    shape = shape_of(reading)
+    # What was shed is no evidence that the rest met no limit.
+    if shape is not None and not (shape == "overlapped" and reading.shed.any()):
+        findings.append(_SHAPES[shape](reading))
+    if (left := unexplained.find(reading, shape)) is not None:
+        findings.append(left)
+    return tuple(sorted(findings, key=lambda finding: CAUSES.index(finding.cause)))

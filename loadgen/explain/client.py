@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
+from loadgen.explain.reading import Reading
+from loadgen.explain.words import spoken_ms
 from loadgen.outcome import Outcome
-from loadgen.summary import NS_PER_MS, Summary
-from loadgen.watch import ClientUse
+from loadgen.samples import MISSING
 
 CPU_LIMIT_PERCENT: Final = 90.0
 RELEASE_SHARE: Final = 0.1
@@ -17,41 +19,40 @@ LAG_MIN_MS: Final = 5.0
 """Below it a lag is the timers' own coarseness and the machine's noise."""
 
 
-def find(summary: Summary, use: ClientUse) -> Finding | None:
+def find(reading: Reading) -> Finding | None:
     """The finding, where anything says that the generator was the bottleneck."""
-    reasons = []
-    evidence: dict[str, float | int] = {
+    evidence = reading.evidence
+    samples, use = evidence.samples, evidence.use
+    reasons: list[str] = []
+    facts: dict[str, Any] = {
         "cpu_percent": round(use.cpu_percent, 1),
         "loop_lag_p99_ms": round(use.loop_lag_p99_ms, 3),
     }
-    starved = summary.failures.get(Outcome.CLIENT, 0)
+    starved = count_of(samples.outcome == Outcome.CLIENT)
     if starved:
-        reasons.append(f"{starved} requests found no free descriptor or port on this machine")
-        evidence["out_of_descriptors_or_ports"] = starved
-    if use.cpu_percent > CPU_LIMIT_PERCENT and summary.times is not None:
-        reasons.append(f"it kept {use.cpu_percent:.0f} % of a core busy")
-    if summary.times is not None and summary.release_ns is not None:
-        fastest_ms = summary.times.min_ns / NS_PER_MS
-        release_ms = summary.release_ns / NS_PER_MS
-        evidence |= {"release_ms": round(release_ms, 3), "fastest_ms": round(fastest_ms, 3)}
-        is_burst = summary.concurrency == summary.requests
-        if is_burst and release_ms > RELEASE_SHARE * fastest_ms:
+        reasons.append(f"{starved:,} requests found no free descriptor or port on this machine")
+        facts["out_of_descriptors_or_ports"] = starved
+    if samples.ok.any():
+        if use.cpu_percent > CPU_LIMIT_PERCENT:
+            reasons.append(f"it kept {use.cpu_percent:.0f} % of a core busy")
+        fastest_ms = float(samples.response_ns[samples.ok].min()) / 1e6
+        begun = samples.begun[: evidence.concurrency]
+        begun = begun[begun != MISSING]
+        release_ms = float(begun.max() - begun.min()) / 1e6
+        facts |= {"release_ms": round(release_ms, 3), "fastest_ms": round(fastest_ms, 3)}
+        if evidence.is_burst and release_ms > RELEASE_SHARE * fastest_ms:
             reasons.append(
-                f"it took {_ms(release_ms)} to release {summary.concurrency:,} requests,"
+                f"it took {spoken_ms(release_ms * 1e6)} to release {evidence.concurrency:,} requests,"
                 f" {100 * release_ms / fastest_ms:.0f} % of the fastest response"
             )
         # The loop stands still during a release, by intention: that is judged above.
         elif use.loop_lag_p99_ms > max(LAG_MIN_MS, LAG_SHARE * fastest_ms, 1.5 * release_ms):
-            reasons.append(f"its event loop was up to {_ms(use.loop_lag_p99_ms)} late")
+            reasons.append(f"its event loop was up to {spoken_ms(use.loop_lag_p99_ms * 1e6)} late")
     if not reasons:
         return None
     return Finding(
         cause="client",
-        requests=summary.requests,
+        requests=len(samples),
         sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.",
-        evidence=evidence,
+        evidence=facts,
     )
-
-
-def _ms(ms: float) -> str:
-    return f"{ms:,.0f} ms" if ms >= 10 else f"{ms:.1f} ms"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from loadgen.explain import Finding
+from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
 from loadgen.summary import NS_PER_MS
@@ -61,7 +60,7 @@ def environment_data() -> dict[str, Any]:
         "os": platform.system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "cpus": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
+        "cpus": available_cpus(),
     }
 
 
@@ -106,6 +105,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
     return {
         "cause": finding.cause,
         "requests": finding.requests,
+        **finding.details,
         "sentence": finding.sentence,
         "evidence": finding.evidence,
     }

@@ -1,0 +1,65 @@
+"""Cause `concurrency-limit`: the server works on so many requests at once; the others wait for a place."""
+
+from __future__ import annotations
+
+from loadgen.explain.evidence import count_of
+from loadgen.explain.finding import Finding
+from loadgen.explain.limits import fit_details, fit_evidence, waves_of
+from loadgen.explain.reading import Reading
+from loadgen.explain.shape import NOT_IN_QUEUE, held_in_accept_queue
+from loadgen.explain.words import counted, spoken_ms, waves_sum
+
+
+def find(reading: Reading) -> Finding:
+    """The finding, for a reading whose shape it is."""
+    fit = reading.fit
+    assert fit is not None
+    evidence = fit_evidence(reading)
+    held = held_in_accept_queue(reading)
+    if held is not None:
+        evidence["held_in_accept_queue"] = round(held, 2)
+    return Finding(
+        cause="concurrency-limit",
+        requests=count_of(reading.waited),
+        sentence=f"{_blurred(reading) if reading.is_blurred else _waves(reading)}{_place(reading, held)}.",
+        evidence=evidence,
+        details=fit_details(reading),
+    )
+
+
+def _waves(reading: Reading) -> str:
+    assert reading.fit is not None
+    waves, limit, each = waves_of(reading), reading.fit.limit, spoken_ms(reading.fit.median_ns)
+    if not reading.evidence.is_burst:
+        return (
+            f"the server works on {counted(limit, 'request')} at once, about {each} each; with"
+            f" {reading.evidence.concurrency:,} in flight the others wait for a place"
+        )
+    then = "the second wave waited for the first" if len(waves) == 2 else "each wave waited for the one before"
+    return (
+        f"{len(waves)} waves, {waves_sum(waves)}: the server works on {counted(limit, 'request')} at once,"
+        f" about {each} each; {then}"
+    )
+
+
+def _blurred(reading: Reading) -> str:
+    fit = reading.fit
+    assert fit is not None
+    low, high = fit.range_ns
+    return (
+        f"the server works on about {counted(fit.limit, 'request')} at once; service times from {spoken_ms(low)} to"
+        f" {spoken_ms(high)} are too unlike for waves to show, so this is from the rate of completions (Little's law)"
+    )
+
+
+def _place(reading: Reading, held: float | None) -> str:
+    """Where they waited, as far as it could be seen."""
+    assert reading.fit is not None
+    if held is None:
+        return (
+            f" (or it accepts no more than {reading.fit.limit:,} connections at once:"
+            " the length of its accept queue during the run would tell)"
+        )
+    if held > NOT_IN_QUEUE:
+        return f" ({held:.0%} of the waiting stood in its accept queue, so a limit on connections may take part)"
+    return ""

@@ -1,0 +1,66 @@
+"""Cause `cpu-shared`: all slow together, because they share the CPU; time-sliced, not queued."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadgen.explain.evidence import count_of, milliseconds
+from loadgen.explain.finding import Finding
+from loadgen.explain.reading import Reading
+from loadgen.explain.words import spoken_ms
+
+_ADDS_UP: float = 0.5
+"""A stretch under this part of (requests / cores) is not that of work that shares the CPU: they watched the clock."""
+
+_ADDED_UP: float = 1.5
+
+
+def find(reading: Reading) -> Finding:
+    """The finding, for a reading whose shape it is."""
+    evidence = reading.evidence
+    cores = reading.server_cores
+    assert cores is not None
+    samples = evidence.samples
+    wall_s = float(samples.done.max()) / 1e9
+    served = count_of(reading.served)
+    facts: dict[str, Any] = {
+        "server_cores": round(cores, 2),
+        "cpus": evidence.cpus,
+        "completions_per_s": round(served / wall_s, 1),
+        "in_order": round(reading.in_order, 2),
+    }
+    lone_ns = evidence.server.lone_ns
+    response_ns = reading.median_service_ns
+    if lone_ns:
+        facts |= {"lone_ms": milliseconds(lone_ns), "stretch": round(response_ns / lone_ns, 2)}
+    busy = f"the server kept {cores:.1f} of {evidence.cpus} CPUs busy"
+    return Finding(
+        cause="cpu-shared",
+        requests=served,
+        sentence=f"{busy}: {_what(reading, response_ns, lone_ns, cores, served, wall_s)}.",
+        evidence=facts,
+        details={"service_ms": milliseconds(response_ns)},
+    )
+
+
+def _what(reading: Reading, response_ns: float, lone_ns: int | None, cores: float, served: int, wall_s: float) -> str:
+    at_once = min(reading.evidence.concurrency, served)
+    if reading.is_limited:
+        return f"requests were worked through at {served / wall_s:,.0f} a second, as fast as the CPU allows"
+    if not lone_ns:
+        return (
+            f"{at_once:,} requests ran side by side and shared it, about {spoken_ms(response_ns)} each"
+            " (a request sent alone would tell by how much they slowed each other)"
+        )
+    stretch = response_ns / lone_ns
+    if stretch < _ADDS_UP * at_once / max(cores, 1.0):
+        return (
+            f"{at_once:,} requests ran side by side, {spoken_ms(response_ns)} each where one alone takes"
+            f" {spoken_ms(lone_ns)}; each only watched the clock, so this is not {at_once:,} times the work"
+        )
+    factor = at_once / stretch
+    each = f"{spoken_ms(response_ns)} each where one alone takes {spoken_ms(lone_ns)}"
+    return (
+        f"{at_once:,} requests shared it, {each}: side by side the work went {factor:.1f} times as fast as one after"
+        f" another{', so threads did not add up' if factor < _ADDED_UP else ''}"
+    )

@@ -1,0 +1,30 @@
+"""Cause `overlapped`: all waits ran side by side; no limit was met."""
+
+from __future__ import annotations
+
+from loadgen.explain.evidence import count_of, milliseconds
+from loadgen.explain.finding import Finding
+from loadgen.explain.reading import Reading
+from loadgen.explain.words import spoken_ms
+
+
+def find(reading: Reading) -> Finding:
+    """The finding, for a reading whose shape it is."""
+    fit = reading.fit
+    assert fit is not None
+    low, high = fit.range_ns
+    served = count_of(reading.served)
+    at_once = min(reading.evidence.concurrency, fit.requests)
+    return Finding(
+        cause="overlapped",
+        requests=served,
+        sentence=(
+            f"all waits ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
+            f" no limit was met up to {at_once:,} at once."
+        ),
+        evidence={"at_once": at_once, "spread": round(fit.free_spread, 4), "in_order": round(reading.in_order, 2)},
+        details={
+            "service_ms": milliseconds(fit.median_ns),
+            "service_range_ms": [milliseconds(low), milliseconds(high)],
+        },
+    )

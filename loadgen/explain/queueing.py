@@ -1,0 +1,211 @@
+"""From arrivals and completions to the number of places a server has.
+
+The model: requests are taken in the order in which they arrive, by one of `limit` places, and hold it for a service
+time that varies. Then with arrivals a (sorted), completions d and sorted completions D, the request with rank i begins
+its service at
+
+    start_i = a_i                     for i < limit
+    start_i = max(a_i, D_{i-limit})   else
+
+because it needs as many completions before it as there are requests before it less the places. (The recursion of
+Kiefer and Wolfowitz for the G/G/c queue, read backwards from completions.) With the right limit, d - start is the
+service time of each, alike for all; with a wrong one, part of them come out too long or too short. The limit is the one
+that makes them most alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from loadgen.samples import Ints
+
+Floats = NDArray[np.float64]
+
+WAIT_PART: Final = 0.25
+"""Of a service time; who waited less may have been late by the network, or by the release, alone."""
+_GRID_RATIO: Final = 1.12
+_MANY: Final = 100_000
+_CLEAN: Final = 0.1
+"""Spread of a limit that needs no other to be tried: that of service times within 20 % of each other."""
+_MIN_SPREAD: Final = 0.004
+"""Relative; differences below are the clock's and the loop's, not the server's."""
+_GAP_WINDOW: Final = 2.4
+"""The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A limit, and how well it accounts for the times. Arrays are in the order of the rows given."""
+
+    limit: int
+    requests: int
+    start_ns: Ints
+    service_ns: Ints
+    waiting: int
+    """How many waited for a place for more than WAIT_PART of a service time."""
+    spread: float
+    """Mean deviation of the service times, each from the mean of its group, as a part of that."""
+    free_spread: float
+    """The same if nothing had to wait."""
+    alike: float
+    """Mean service time of those that waited, as a multiple of the first ones'; 1 where none waited."""
+    gap: bool
+    """Whether nothing was completed between the first wave and the second."""
+
+    @property
+    def median_ns(self) -> float:
+        """The service time in the middle."""
+        return float(np.median(self.service_ns))
+
+    @property
+    def range_ns(self) -> tuple[float, float]:
+        """The 5th and the 95th hundredth of the service times."""
+        low, high = np.quantile(self.service_ns, (0.05, 0.95))
+        return float(low), float(high)
+
+    @property
+    def gain(self) -> float:
+        """How much likelier the times are with this limit than without any; natural logarithm."""
+        return self.requests * float(np.log(max(self.free_spread, _MIN_SPREAD) / max(self.spread, _MIN_SPREAD)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What one limit makes of the service times: of the first ones, which did not wait, and of the others."""
+
+    unlike: float
+    """The worse of the two groups' spreads. Each group is held against itself: a first wave may be a cold one. And each
+    counts for itself: twice the limit doubles all service times but those of half the first ones, and must not win
+    because these are few."""
+    spread: float
+    """Of all, each held against its group."""
+    alike: float
+
+    @classmethod
+    def of(cls, first: Floats, others: Floats) -> _Trial:
+        first_spread, first_mean = _relative_deviation(first)
+        if not len(others):
+            return cls(first_spread, first_spread, 1.0)
+        other_spread, other_mean = _relative_deviation(others)
+        n = len(first) + len(others)
+        spread = (len(first) * first_spread + len(others) * other_spread) / n
+        return cls(max(first_spread, other_spread), spread, other_mean / first_mean)
+
+
+def _relative_deviation(values: Floats) -> tuple[float, float]:
+    """The mean deviation as a part of the mean, and the mean."""
+    mean = float(values.mean())
+    if mean <= 0:
+        return float("inf"), mean
+    return float(np.abs(values - mean).mean()) / mean, mean
+
+
+class Queue:
+    """Arrivals and completions of requests that were released together; limits are tried on them."""
+
+    def __init__(self, arrival_ns: Ints, done_ns: Ints) -> None:
+        """Shapes (n,), in any order, n at least 2."""
+        self.n = len(arrival_ns)
+        self._order = np.argsort(arrival_ns, kind="stable")
+        self._a = arrival_ns[self._order].astype(np.float64)
+        self._d = done_ns[self._order].astype(np.float64)
+        self._sorted = np.sort(self._d)
+        self._tried: dict[int, _Trial] = {}
+
+    def fit(self) -> Fit:
+        """The limit that accounts best for the times; `n` where nothing waited."""
+        gaps = self._first_gaps()
+        best = min((self.n, *gaps), key=self._unlike)
+        if self._unlike(best) > _CLEAN:
+            best = min((best, *self._grid()), key=self._unlike)
+        best = self._refine(best)
+        # Deviations of whole waves weigh little where there are many waves: the first gap counts the places exactly.
+        near = [limit for limit in gaps if self._unlike(limit) <= 1.25 * self._unlike(best) + 0.01]
+        gap = bool(near)
+        if near:
+            best = min(near, key=self._unlike)
+        return self._fit_at(best, gap=gap and best < self.n)
+
+    def balanced_limit(self) -> int:
+        """The limit by Little's law: places = completions a second x mean service time, while requests wait.
+
+        Found as the limit with which the mean service time of those that waited equals that of the first ones, which
+        did not have to. For service times so unlike that no waves show.
+        """
+        low, high = 1, self.n
+        while low < high:
+            middle = (low + high) // 2
+            service = self._service(middle)
+            if middle >= self.n or service[middle:].mean() >= service[:middle].mean():
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def fit_at(self, limit: int) -> Fit:
+        """What a given limit makes of the times."""
+        return self._fit_at(limit, gap=False)
+
+    def _fit_at(self, limit: int, *, gap: bool) -> Fit:
+        start = self._start(limit)
+        back = np.empty_like(self._order)
+        back[self._order] = np.arange(self.n)
+        return Fit(
+            limit=limit,
+            requests=self.n,
+            waiting=int(np.count_nonzero(start - self._a > WAIT_PART * np.median(self._d - start))),
+            start_ns=start[back].astype(np.int64),
+            service_ns=(self._d - start)[back].astype(np.int64),
+            spread=self._try(limit).spread,
+            free_spread=self._try(self.n).spread,
+            alike=self._try(limit).alike,
+            gap=gap,
+        )
+
+    def _start(self, limit: int) -> Floats:
+        start = self._a.copy()
+        if limit < self.n:
+            np.maximum(start[limit:], self._sorted[: self.n - limit], out=start[limit:])
+        return start
+
+    def _service(self, limit: int) -> Floats:
+        return self._d - self._start(limit)
+
+    def _try(self, limit: int) -> _Trial:
+        trial = self._tried.get(limit)
+        if trial is None:
+            service = self._service(limit)
+            trial = self._tried[limit] = _Trial.of(service[:limit], service[limit:])
+        return trial
+
+    def _unlike(self, limit: int) -> float:
+        return self._try(limit).unlike
+
+    def _grid(self) -> list[int]:
+        ratio = _GRID_RATIO if self.n < _MANY else _GRID_RATIO**2
+        steps = int(np.log(self.n) / np.log(ratio)) + 1
+        return sorted({int(ratio**step) for step in range(steps)})
+
+    def _refine(self, limit: int) -> int:
+        """The best limit near a good one: halving steps to both sides."""
+        step = max(1, int(limit * (_GRID_RATIO - 1)))
+        while True:
+            around = [at for at in (limit - step, limit, limit + step) if 1 <= at <= self.n]
+            limit = min(around, key=self._unlike)
+            if step == 1 and all(self._unlike(at) >= self._unlike(limit) for at in around):
+                return limit
+            step = max(1, step // 2)
+
+    def _first_gaps(self) -> list[int]:
+        """How many were complete before each of the widest pauses about where a first wave would end."""
+        since = self._sorted - self._a[0]
+        window = int(np.searchsorted(since, _GAP_WINDOW * since[0], side="right"))
+        pauses = np.diff(since[: window + 1])
+        if not len(pauses):
+            return []
+        widest = np.argsort(pauses)[::-1][:3]
+        return [int(at) + 1 for at in widest if pauses[at] > 0.12 * since[0]]

@@ -1,0 +1,27 @@
+"""Cause `serial`: a limit of one; requests are worked on one after another."""
+
+from __future__ import annotations
+
+from loadgen.explain.evidence import count_of, milliseconds
+from loadgen.explain.finding import Finding
+from loadgen.explain.limits import fit_details, fit_evidence
+from loadgen.explain.reading import Reading
+from loadgen.explain.words import spoken_ms
+
+
+def find(reading: Reading) -> Finding:
+    """The finding, for a reading whose shape it is."""
+    assert reading.fit is not None
+    service_ns = reading.fit.median_ns
+    done = reading.evidence.samples.done[reading.released]
+    busy = "; its CPU was busy all the time" if reading.is_saturated else ""
+    return Finding(
+        cause="serial",
+        requests=count_of(reading.waited),
+        sentence=(
+            f"one after another: the server works on one request at a time, about {spoken_ms(service_ns)} each,"
+            f" so the last of {reading.fit.requests:,} was done after {spoken_ms(float(done.max()))}{busy}."
+        ),
+        evidence={**fit_evidence(reading), "last_done_ms": milliseconds(done.max())},
+        details=fit_details(reading),
+    )
