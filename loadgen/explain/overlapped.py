@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
+from loadgen.explain.queueing import most_at_once
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import spoken_ms
+from loadgen.samples import MISSING
 
 
 def find(reading: Reading) -> Finding:
@@ -14,7 +16,8 @@ def find(reading: Reading) -> Finding:
     assert fit is not None
     low, high = fit.range_ns
     served = count_of(reading.served)
-    at_once = min(reading.evidence.concurrency, fit.requests)
+    known = reading.start_ns != MISSING
+    at_once = most_at_once(reading.start_ns[known], reading.evidence.samples.done[known])
     return Finding(
         cause="overlapped",
         requests=served,

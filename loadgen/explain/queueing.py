@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from loadgen.explain.evidence import Mask
 from loadgen.samples import Ints
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,8 @@ _GRID_RATIO: Final = 1.12
 _MANY: Final = 100_000
 _CLEAN: Final = 0.1
 """Spread of a limit that needs no other to be tried: that of service times within 20 % of each other."""
+_GROUP_NS: Final = 50_000_000
+"""A longer pause between arrivals parts those that were sent again together from the next ones."""
 _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
 _GAP_WINDOW: Final = 2.4
@@ -104,17 +107,39 @@ def _relative_deviation(values: Floats) -> tuple[float, float]:
     return float(np.abs(values - mean).mean()) / mean, mean
 
 
+def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
+    """How many of the intervals [begin, end) overlap at most; shapes (n,)."""
+    moments = np.concatenate((begin_ns, end_ns))
+    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
+    order = np.lexsort((steps, moments))  # at the same moment an end comes first
+    return int(np.cumsum(steps[order]).max(initial=0))
+
+
 class Queue:
     """Arrivals and completions of requests that were released together; limits are tried on them."""
 
-    def __init__(self, arrival_ns: Ints, done_ns: Ints) -> None:
-        """Shapes (n,), in any order, n at least 2."""
+    def __init__(self, arrival_ns: Ints, done_ns: Ints, unordered: Mask | None = None) -> None:
+        """Shapes (n,), in any order, n at least 2.
+
+        `unordered`: rows whose arrivals stand close together in an order that need not be the server's. Such a group is
+        taken to have been worked on in the order of its completions.
+        """
         self.n = len(arrival_ns)
         self._order = np.argsort(arrival_ns, kind="stable")
         self._a = arrival_ns[self._order].astype(np.float64)
+        if unordered is not None and unordered.any():
+            self._sort_groups(unordered, done_ns)
         self._d = done_ns[self._order].astype(np.float64)
         self._sorted = np.sort(self._d)
         self._tried: dict[int, _Trial] = {}
+
+    def _sort_groups(self, unordered: Mask, done_ns: Ints) -> None:
+        loose = unordered[self._order]
+        begins = np.flatnonzero(np.diff(self._a, prepend=-np.inf) > _GROUP_NS)
+        for group in np.split(np.arange(self.n), begins[1:]):
+            at = group[loose[group]]
+            rows = self._order[at]
+            self._order[at] = rows[np.argsort(done_ns[rows], kind="stable")]
 
     def fit(self) -> Fit:
         """The limit that accounts best for the times; `n` where nothing waited."""

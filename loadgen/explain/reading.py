@@ -113,7 +113,7 @@ class Reading:
         """The concurrency limit that accounts for the released requests; None where there are too few."""
         if count_of(self.released) < _FEWEST:
             return None
-        queue = Queue(self.arrival_ns[self.released], self.evidence.samples.done[self.released])
+        queue = self._queue(self.released)
         fit = queue.fit()
         if _limits(fit) and (fit.gap or fit.spread <= BLURRED_SPREAD):
             return fit
@@ -151,15 +151,16 @@ class Reading:
     @cached_property
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
-        samples = self.evidence.samples
         known = self.served & ~self.adrift
         start = np.where(known, self.arrival_ns, MISSING)
         if self.fit is None or not self.is_limited:
             return start
-        rows = np.flatnonzero(known)
-        queue = Queue(self.arrival_ns[rows], samples.done[rows])
-        start[rows] = queue.fit_at(self.fit.limit).start_ns
+        start[known] = self._queue(known).fit_at(self.fit.limit).start_ns
         return start
+
+    def _queue(self, rows: Mask) -> Queue:
+        """Connections that were asked for again come in bursts, in the order of the kernel's timers."""
+        return Queue(self.arrival_ns[rows], self.evidence.samples.done[rows], unordered=self.resent[rows])
 
     @cached_property
     def service_ns(self) -> Ints:

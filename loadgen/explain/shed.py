@@ -6,10 +6,10 @@ import numpy as np
 
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
+from loadgen.explain.queueing import most_at_once
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import counted, joined, spoken_ms
 from loadgen.outcome import Outcome
-from loadgen.samples import Ints
 
 
 def find(reading: Reading) -> Finding | None:
@@ -23,7 +23,7 @@ def find(reading: Reading) -> Finding | None:
     kinds["reset"] = count_of(rows & (samples.outcome == Outcome.RESET))
     kinds = {kind: count for kind, count in kinds.items() if count}
     response_ns = float(np.median(samples.response_ns[rows]))
-    limit = _most_at_once(reading.arrival_ns[samples.ok], samples.done[samples.ok])
+    limit = most_at_once(reading.arrival_ns[samples.ok], samples.done[samples.ok])
     names = [f"{count:,} with {'a reset' if kind == 'reset' else kind}" for kind, count in kinds.items()]
     named = joined(names) if len(names) > 1 else names[0].removeprefix(f"{total:,} ")
     return Finding(
@@ -36,11 +36,3 @@ def find(reading: Reading) -> Finding | None:
         evidence={"kinds": kinds, "response_ms": milliseconds(response_ns), "served": count_of(samples.ok)},
         details={"limit": limit},
     )
-
-
-def _most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
-    """How many intervals overlap at most."""
-    moments = np.concatenate((begin_ns, end_ns))
-    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
-    order = np.lexsort((steps, moments))  # at the same moment an end comes first
-    return int(np.cumsum(steps[order]).max())
