@@ -78,8 +78,7 @@ def serve(
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
 
-    for line in serve_until_stopped(parse_spec(profile), host, port):
-        print(line, flush=True)
+    serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
 
 
 @app.command(epilog=_COMPARE_EXAMPLES)
