@@ -59,6 +59,12 @@ Specs = Annotated[
 ]
 
 
+SamplesFile = Annotated[
+    Path | None,
+    typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
+]
+
+
 @app.command()
 def profiles() -> None:
     """Lists profiles, knobs, and what limits each."""
@@ -105,7 +111,7 @@ def compare(
     connect_timeout: opt.ConnectTimeout = None,
     output_format: opt.Format = opt.OutputFormat.TEXT,
     output: opt.Output = None,
-    samples: opt.Samples = None,
+    samples: SamplesFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Fires at several profiles in turns.
@@ -115,6 +121,8 @@ def compare(
     """
     if not path.startswith("/"):
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
+    if samples is not None and samples.suffix != ".csv":
+        raise UsageError(f"--samples {samples}: the name must end in .csv")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
     load = opt.LoadOptions(
         n=n,
