@@ -137,12 +137,14 @@ def compare(
         timeout=timeout,
         connect_timeout=connect_timeout,
     )
-    load.plan(request.target(f"http://127.0.0.1{path}"))  # so that a wrong option is found out before a server starts
+    plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
+    from loadgen.preflight import check_capacity
     from rig.compare import Comparison
     from servers.catalog import parse_spec
 
     instances = [parse_spec(spec) for spec in profile]
+    check_capacity(plan)  # as the options and specs: found out before a server starts
     with _create("--output", output, sys.stdout) as out, _create("--samples", samples, None) as samples_file:
         with Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison:
             interrupted = _carry_out(comparison, sequential=sequential)
