@@ -145,15 +145,18 @@ def compare(
 
     instances = [parse_spec(spec) for spec in profile]
     check_capacity(plan)  # as the options and specs: found out before a server starts
-    with _create("--output", output, sys.stdout) as out, _create("--samples", samples, None) as samples_file:
-        with Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison:
-            interrupted = _carry_out(comparison, sequential=sequential)
-            # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
-            assert out is not None
-            _print(comparison.measured, out, output_format, quiet=quiet)
-            if samples_file is not None:
-                _write_rows(comparison.measured, samples_file)
-                samples_file.flush()
+    with (
+        _create("--output", output, sys.stdout) as out,
+        _create("--samples", samples, None) as samples_file,
+        Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison,
+    ):
+        interrupted = _carry_out(comparison, sequential=sequential)
+        # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
+        assert out is not None
+        _print(comparison.measured, out, output_format, quiet=quiet)
+        if samples_file is not None:
+            _write_rows(comparison.measured, samples_file)
+            samples_file.flush()
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
