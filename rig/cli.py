@@ -198,8 +198,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
 
 def _report_dead(comparison: Comparison) -> None:
     for server in comparison.newly_dead():
-        print(f"rig: {server.instance.spec} ended by itself; the end of its log:", file=sys.stderr)
-        print(server.log_tail(), file=sys.stderr)
+        tail = server.log_tail()
+        told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
+        print(f"rig: {server.instance.spec} ended by itself{told}", file=sys.stderr)
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
