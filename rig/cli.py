@@ -141,9 +141,11 @@ def compare(
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.serving import interrupt_on_sigterm
     from servers.catalog import parse_spec
 
     instances = [parse_spec(spec) for spec in profile]
+    interrupt_on_sigterm()
     check_capacity(plan)  # as the options and specs: found out before a server starts
     with (
         _create("--output", output, sys.stdout) as out,
@@ -179,6 +181,8 @@ def _create(option: str, path: Path | None, otherwise: TextIO | None) -> Iterato
 
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
     """Carries the runs out; returns whether that was interrupted."""
+    from rig.serving import interrupt_on_sigterm
+
     with ExitStack() as stack:
         progress = None
         if sys.stderr.isatty():
@@ -188,6 +192,7 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
+                interrupt_on_sigterm()  # a session has the signal while it runs, and leaves it at the default
                 _report_dead(comparison)
                 if run.interrupted:
                     return True

@@ -21,7 +21,7 @@ def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable
     Raises:
         servers.errors.ServersError: it could not start, or ended by itself.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     with start(instance, host, port) as server:
         # From the first line on a reader may stop it, before the others are out.
         try:
@@ -33,6 +33,11 @@ def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable
         except KeyboardInterrupt:
             return
         raise StartError(f"{instance.spec} ended by itself", log_tail=server.log_tail(), log_path=server.log_path)
+
+
+def interrupt_on_sigterm() -> None:
+    """Have SIGTERM do what Ctrl-C does: what was started is stopped, and what was measured is printed."""
+    signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
