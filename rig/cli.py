@@ -59,6 +59,12 @@ Specs = Annotated[
 ]
 
 
+SamplesFile = Annotated[
+    Path | None,
+    typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
+]
+
+
 @app.command()
 def profiles() -> None:
     """Lists profiles, knobs, and what limits each."""
@@ -78,8 +84,7 @@ def serve(
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
 
-    for line in serve_until_stopped(parse_spec(profile), host, port):
-        print(line, flush=True)
+    serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
 
 
 @app.command(epilog=_COMPARE_EXAMPLES)
@@ -106,7 +111,7 @@ def compare(
     connect_timeout: opt.ConnectTimeout = None,
     output_format: opt.Format = opt.OutputFormat.TEXT,
     output: opt.Output = None,
-    samples: opt.Samples = None,
+    samples: SamplesFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Fires at several profiles in turns.
@@ -116,6 +121,8 @@ def compare(
     """
     if not path.startswith("/"):
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
+    if samples is not None and samples.suffix != ".csv":
+        raise UsageError(f"--samples {samples}: the name must end in .csv")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
     load = opt.LoadOptions(
         n=n,
@@ -130,19 +137,28 @@ def compare(
         timeout=timeout,
         connect_timeout=connect_timeout,
     )
-    load.plan(request.target(f"http://127.0.0.1{path}"))  # so that a wrong option is found out before a server starts
+    plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
+    from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.serving import interrupt_on_sigterm
     from servers.catalog import parse_spec
 
     instances = [parse_spec(spec) for spec in profile]
-    with _create("--output", output, sys.stdout) as out, _create("--samples", samples, None) as samples_file:
-        with Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison:
-            interrupted = _carry_out(comparison, sequential=sequential)
+    interrupt_on_sigterm()
+    check_capacity(plan)  # as the options and specs: found out before a server starts
+    with (
+        _create("--output", output, sys.stdout) as out,
+        _create("--samples", samples, None) as samples_file,
+        Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison,
+    ):
+        interrupted = _carry_out(comparison, sequential=sequential)
+        # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         assert out is not None
         _print(comparison.measured, out, output_format, quiet=quiet)
         if samples_file is not None:
             _write_rows(comparison.measured, samples_file)
+            samples_file.flush()
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
@@ -165,6 +181,8 @@ def _create(option: str, path: Path | None, otherwise: TextIO | None) -> Iterato
 
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
     """Carries the runs out; returns whether that was interrupted."""
+    from rig.serving import interrupt_on_sigterm
+
     with ExitStack() as stack:
         progress = None
         if sys.stderr.isatty():
@@ -174,6 +192,7 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
+                interrupt_on_sigterm()  # a session has the signal while it runs, and leaves it at the default
                 _report_dead(comparison)
                 if run.interrupted:
                     return True
@@ -184,8 +203,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
 
 def _report_dead(comparison: Comparison) -> None:
     for server in comparison.newly_dead():
-        print(f"rig: {server.instance.spec} ended by itself; the end of its log:", file=sys.stderr)
-        print(server.log_tail(), file=sys.stderr)
+        tail = server.log_tail()
+        told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
+        print(f"rig: {server.instance.spec} ended by itself{told}", file=sys.stderr)
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
