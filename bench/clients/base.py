@@ -82,7 +82,7 @@ class Client(ABC):
         if self.version_arguments is None:
             return "unknown"
         told = run([self.program, *self.version_arguments], limit_s=20)
-        found = re.search(r"\bv?(\d+\.\d+[\w.\-]*)", told.stdout + told.stderr)
+        found = re.search(r"(?<![\w.])v?(\d+\.\d+[\w.\-]*)", told.stdout + told.stderr)
         return found[1] if found else "unknown"
 
 
