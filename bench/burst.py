@@ -19,8 +19,6 @@ from loadgen import kernel
 RIGHT_MS: Final = 1000
 _SIZES: Final = (400, 2_000, 10_000)
 _QUICK_SIZES: Final = (200,)
-_ENGINES_UP_TO: Final = 400
-"""The other engines need minutes for more."""
 _P50_BOUNDS: Final = {400: 1003.0, 10_000: 1010.0}
 _WALL_BOUND: Final = 1450 / 1343
 """1,450 ms where the floor client needs 1,343."""
@@ -41,8 +39,8 @@ def measure_bursts(settings: Settings) -> Section:
         " answer; n/a: it does not say. The floor client (C) connects, sends and reads and does nothing else.",
     )
     fits = largest_burst()
-    for asked in _QUICK_SIZES if settings.quick else _SIZES:
-        n = min(asked, fits)
+    sizes = {min(size, fits): size for size in (_QUICK_SIZES if settings.quick else _SIZES)}
+    for n, asked in sizes.items():
         if n < asked:
             section.notes.append(f"{asked:,} requests at once do not fit the limits of this machine; {n:,} do.")
             say(f"burst: {section.notes[-1]}")
@@ -61,10 +59,8 @@ def largest_burst() -> int:
 
 
 def _clients(settings: Settings, n: int) -> dict[str, Client]:
-    clients: list[Client] = [Floor(str(settings.floor)), Loadgen(), *settings.peers]
-    if n <= _ENGINES_UP_TO:
-        clients += other_engines()
-    return {client.name: client for client in clients}
+    clients = [Floor(str(settings.floor)), Loadgen(), *settings.peers, *other_engines()]
+    return {client.name: client for client in clients if n <= (client.largest_burst or n)}
 
 
 def _measure(settings: Settings, clients: dict[str, Client], n: int) -> Readings:

@@ -10,8 +10,8 @@ _HEAD = """\
 # Performance
 
 Written by `make bench`; not to be edited by hand. What is asked for comes first, then how each figure was measured.
-Times move from machine to machine and with what else it does; ratios within a round move less, so that is what most
-bounds are on.
+Peers are those that are installed, on `PATH` or in the folders that `BENCH_PATH` names. Times move from machine to
+machine and with what else it does; ratios within a round move less, so that is what most bounds are on.
 """
 
 

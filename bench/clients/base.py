@@ -51,6 +51,8 @@ class Client(ABC):
     name: str
     caveat: ClassVar[str] = ""
     """What its burst figures leave out, or what it cannot do; a clause."""
+    largest_burst: int | None = None
+    """Above it, it is not asked; None: it takes any."""
     version_arguments: ClassVar[tuple[str, ...] | None] = ("--version",)
     """None: it does not tell its version."""
 

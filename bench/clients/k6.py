@@ -26,7 +26,8 @@ class K6(Client):
     """A script tells it what to do and what to print."""
 
     name = "k6"
-    caveat = "its times leave out the connect; it tells no wall"
+    caveat = "its times leave out the connect; it tells no wall; a user takes megabytes, so no burst above 2,000"
+    largest_burst = 2_000
     version_arguments = ("version",)
 
     def burst(self, load: Burst, scratch: Path) -> list[str]:

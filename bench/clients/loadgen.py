@@ -6,10 +6,13 @@ import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from bench.clients.base import Burst, Client, Reading, Sustained
 from bench.errors import BenchError, ReadingError
+
+_OTHER_ENGINES_UP_TO: Final = 400
+"""They need up to minutes for more."""
 
 
 class Loadgen(Client):
@@ -20,6 +23,7 @@ class Loadgen(Client):
     def __init__(self, engine: str = "wire") -> None:
         super().__init__(console_command("loadgen"))
         self.engine = engine
+        self.largest_burst = None if engine == "wire" else _OTHER_ENGINES_UP_TO
         self.name = "loadgen" if engine == "wire" else f"loadgen --engine {engine}"
 
     def burst(self, load: Burst, scratch: Path) -> list[str]:
