@@ -10,7 +10,7 @@ from bench.clients.base import Burst, Client, Reading, measure
 from bench.clients.floor import Floor
 from bench.clients.loadgen import Loadgen, other_engines
 from bench.errors import BenchError
-from bench.figure import Figure, Section, Table, middle, number, spread
+from bench.figure import Figure, Section, Table, middle, number, spread, times
 from bench.processes import ReferenceServer
 from bench.rounds import interleave, say
 from bench.settings import Settings
@@ -20,8 +20,9 @@ RIGHT_MS: Final = 1000
 _SIZES: Final = (400, 2_000, 10_000)
 _QUICK_SIZES: Final = (200,)
 _P50_BOUNDS: Final = {400: 1003.0, 10_000: 1010.0}
-_WALL_BOUND: Final = 1450 / 1343
-"""1,450 ms where the floor client needs 1,343."""
+_WALL_MS: Final = 1450
+_FLOOR_WALL_MS: Final = 1343
+"""What the floor client needed where `_WALL_MS` was set as the bound."""
 _RESERVE: Final = 100
 """Descriptors that a client needs for itself."""
 
@@ -32,11 +33,14 @@ def measure_bursts(settings: Settings) -> Section:
     """Every size in its own rounds."""
     section = Section(
         f"Burst: the right answer is {RIGHT_MS:,} ms",
-        f"N requests at once, each on a fresh connection, to a server (C, one thread) that answers each"
-        f" {RIGHT_MS:,} ms after it has read it. One round is one burst of every client in turn, each to a server newly"
-        f" started; {settings.rounds} rounds; the median, in brackets the least and the greatest. Nothing is pinned."
+        "N requests at once, each on a fresh connection, to a server (C, one thread) that answers each"
+        f" {RIGHT_MS:,} ms after it has read it."
+        " One round is one burst of every client in turn, each to a server newly started;"
+        f" {times(settings.rounds, 'round')}; the median, in brackets the least and the greatest. Nothing is pinned."
         " p50 is what the client says of the requests' times, wall what it says of the time from its start to its last"
-        " answer; n/a: it does not say. The floor client (C) connects, sends and reads and does nothing else.",
+        " answer; n/a: it does not say."
+        " The floor client (C) connects, sends and reads and does nothing else;"
+        f" the bound on wall is {_WALL_MS:,} ms where it needs {_FLOOR_WALL_MS:,}.",
     )
     fits = largest_burst()
     sizes = {min(size, fits): size for size in (_QUICK_SIZES if settings.quick else _SIZES)}
@@ -111,7 +115,9 @@ def _wall_figure(taken: Readings, n: int) -> Figure:
         for ours, floor in zip(taken["loadgen"], taken["floor (C)"], strict=True)
         if ours.wall_ms and floor.wall_ms
     )
-    return Figure(f"burst of {n:,}: wall, of the floor client's in the same round", ratios, "<=", _WALL_BOUND, "", 3)
+    return Figure(
+        f"burst of {n:,}: wall, of the floor client's in the same round", ratios, "<=", _WALL_MS / _FLOOR_WALL_MS, "", 3
+    )
 
 
 def _nearer_figure(taken: Readings, clients: dict[str, Client], n: int, ours_ms: float) -> Figure:

@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.clients.loadgen import console_command
 from bench.errors import ReadingError
-from bench.figure import Figure, Section, Table, spread
+from bench.figure import Figure, Section, Table, spread, times
 from bench.processes import run
 from bench.rounds import interleave
 from bench.settings import Settings
@@ -34,7 +34,7 @@ def measure_compare(settings: Settings) -> Section:
         taken = interleave(settings.rounds, [name], one, what="compare", show=lambda wall_s: f"{wall_s:.1f} s")
     return Section(
         "Comparison",
-        f"Wall of the whole command, {settings.rounds} times.",
+        f"Wall of the whole command; {times(settings.rounds, 'round')}.",
         figures=[Figure(f"`{name}`", tuple(taken.get(name, ())), "<", _BOUND_S, "s", 1)],
         tables=[Table(("command", "wall, s"), [(f"`{name}`", spread(taken.get(name, []), 1))])],
     )

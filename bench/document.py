@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import fill
+from typing import Final
 
 from bench.figure import WORDS, Figure, Section, Table, number
 
-_HEAD = """\
+_WIDTH: Final = 120
+
+_HEAD: Final = """\
 # Performance
 
 Written by `make bench`; not to be edited by hand. What is asked for comes first, then how each figure was measured.
@@ -20,7 +24,7 @@ def render(machine: list[tuple[str, str]], sections: list[Section]) -> str:
     parts = [_HEAD, "## Asked and measured\n", summary(sections), "## Machine\n"]
     parts.append(render_table(Table(("", ""), [*machine])))
     for section in sections:
-        parts.append(f"## {section.title}\n\n{section.method}\n")
+        parts.append(f"## {section.title}\n\n{fill(section.method, _WIDTH)}\n")
         parts += [render_table(table) for table in section.tables]
         if section.notes:
             parts.append("".join(f"- {note}\n" for note in section.notes))

@@ -71,6 +71,11 @@ def number(value: float | None, digits: int = 0) -> str:
     return "n/a" if value is None else f"{value:,.{digits}f}"
 
 
+def times(count: int, what: str) -> str:
+    """`1 round`, `5 rounds`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def spread(values: Sequence[float | None], digits: int = 0) -> str:
     """The median, and in brackets the least and the greatest; `n/a` where a value is missing or there is none."""
     known = [value for value in values if value is not None]

@@ -14,6 +14,7 @@ from typing import Final
 from bench.clients.base import Client
 from bench.native import find_compiler
 
+_IDLE_LOAD: Final = 0.5
 _LIBRARIES: Final = ("loadrig", "uvloop", "httptools", "numpy", "aiohttp", "httpx")
 
 
@@ -24,13 +25,18 @@ def describe_machine(peers: tuple[Client, ...]) -> list[tuple[str, str]]:
         ("processor", f"{_cpu_model()}, {len(os.sched_getaffinity(0))} cores"),
         ("memory", f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB"),
         ("system", f"{platform.system()} {platform.release()}"),
-        ("load average before", f"{os.getloadavg()[0]:.2f} (over a minute)"),
+        ("load average before", _load()),
         ("commit", _commit()),
         ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {_library(name)}" for name in _LIBRARIES)),
         ("C compiler", _first_line([find_compiler() or "cc", "--version"])),
         ("peers found", ", ".join(f"{peer.name} {peer.version()}" for peer in peers) or "none"),
     ]
+
+
+def _load() -> str:
+    load = os.getloadavg()[0]
+    return f"{load:.2f} (over a minute)" + ("; not idle: times are too long" if load > _IDLE_LOAD else "")
 
 
 def _cpu_model() -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.clients.loadgen import console_command
 from bench.errors import ReadingError
-from bench.figure import Figure, Section, Table, spread
+from bench.figure import Figure, Section, Table, spread, times
 from bench.processes import ReferenceServer, run, split_cores
 from bench.rounds import interleave
 from bench.settings import Settings
@@ -47,8 +47,8 @@ def measure_memory(settings: Settings) -> Section:
     return Section(
         "Memory",
         f"The largest resident set (wait4) of loadgen at {large:,} requests, less that at {small:,}, over the"
-        f" difference; {CONNECTIONS} connections, {settings.rounds} rounds. Recording alone ends when the last request"
-        " has been recorded; the whole command then makes the samples and the summary.",
+        f" difference; {CONNECTIONS} connections, {times(settings.rounds, 'round')}. Recording alone ends when the last"
+        " request has been recorded; the whole command then makes the samples and the summary.",
         figures=[
             Figure(f"memory: {name}", tuple(taken.get(name, ())), "<", _BOUND_BYTES, "bytes a request", 1)
             for name in commands

@@ -8,7 +8,7 @@ from typing import Final
 from bench.clients.base import Client, Reading, Sustained, measure
 from bench.clients.loadgen import Loadgen
 from bench.errors import BenchError
-from bench.figure import Figure, Section, Table, middle, number, spread
+from bench.figure import Figure, Section, Table, middle, number, spread, times
 from bench.processes import Finished, ReferenceServer, split_cores
 from bench.rounds import interleave
 from bench.settings import Settings
@@ -71,11 +71,13 @@ def measure_sustained(settings: Settings) -> Section:
     return Section(
         f"Sustained load: {CONNECTIONS} kept-alive connections",
         f"The same server, answering at once. loadgen sends {requests:,} requests, the others go on for {seconds} s;"
-        f" one run of every client in turn, {settings.rounds} rounds; the median, and in brackets the least and the"
-        f" greatest. {_pinning(cores is not None)} requests/s is what the client says of its run; CPU is the user and"
-        " system time of the whole process, start and end included, over the requests answered. `of wrk` is the median"
-        " of the ratios to wrk within the same round. loadgen stands twice: its run alone, by its own summary, and its"
-        " whole command, by the clock from the start of the process to its end. loadgen records each request in full.",
+        f" one run of every client in turn, {times(settings.rounds, 'round')};"
+        f" the median, and in brackets the least and the greatest. {_pinning(cores is not None)}"
+        " requests/s is what the client says of its run; CPU is the user and system time of the whole process, start"
+        " and end included, over the requests answered."
+        " `of wrk` is the median of the ratios to wrk within the same round."
+        " loadgen stands twice: its run alone, by its own summary, and its whole command, by the clock from the start"
+        " of the process to its end. It records each request in full.",
         figures=_figures(taken),
         tables=[Table(("client", "requests/s", "of wrk", "CPU, us a request", "of wrk"), _rows(clients, taken))],
     )

@@ -10,7 +10,6 @@ from bench.clients import PEERS
 from bench.clients.base import Client, Reading, middle, search
 from bench.clients.fortio import Fortio
 from bench.clients.loadgen import Loadgen
-from bench.clients.oha import Oha
 from bench.errors import ReadingError
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -22,6 +21,7 @@ BURSTS = {
     "h2load": Reading(200, p50_ms=1020.043, wall_ms=1030.0),
     "hey": Reading(7, p50_ms=1062.3, wall_ms=1069.5),
     "k6": Reading(200, p50_ms=1001.6402465),
+    "oha": Reading(200, p50_ms=1003.90875, wall_ms=1008.841082),
     "vegeta": Reading(201, p50_ms=1014.909260),
     "wrk": Reading(200, p50_ms=1005.755),
 }
@@ -32,6 +32,7 @@ SUSTAINED = {
     "h2load": Reading(89633, rps=89633.0),
     "hey": Reading(28249, rps=28107.1303),
     "k6": Reading(9652, rps=9309.733844788814),
+    "oha": Reading(88617, rps=87833.33795939229),
     "vegeta": Reading(6575, rps=6568.644481757097),
     "wrk": Reading(63699, rps=62358.54),
 }
@@ -65,6 +66,7 @@ FAILED = {
     "bombardier": ('"others":0', '"others":3'),
     "h2load": ("0 errored", "3 errored"),
     "k6": ('"failed":0', '"failed":0.5'),
+    "oha": ('"errorDistribution": {}', '"errorDistribution": {"timeout": 3}'),
     "vegeta": ('"success":1', '"success":0.9'),
     "wrk": ("Requests/sec", "  Socket errors: connect 0, read 3, write 0, timeout 0\nRequests/sec"),
 }
@@ -78,15 +80,6 @@ def test_failed_requests_are_not_taken_for_a_measurement(name: str) -> None:
     assert good in text
     with pytest.raises(ReadingError):
         BY_NAME[name](name).read_burst(text.replace(good, bad), folder)
-
-
-def test_reads_oha_by_its_schema() -> None:
-    text = (
-        '{"summary": {"total": 1.02, "requestsPerSec": 196.0}, "latencyPercentiles": {"p50": 1.004},'
-        ' "statusCodeDistribution": {"200": 200}, "errorDistribution": {}}'
-    )
-    assert_close(Oha("oha").read_burst(text, SAMPLES), Reading(200, p50_ms=1004.0, wall_ms=1020.0))
-    assert_close(Oha("oha").read_sustained(text, SAMPLES), Reading(200, rps=196.0))
 
 
 def test_reads_fortio_by_its_schema() -> None:
