@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -61,7 +62,7 @@ def test_a_response_whose_end_is_stated_is_complete_there_and_not_before(data: b
 @given(st.sampled_from([*SIZED, TO_THE_END, TO_THE_END_1_0]), st.lists(st.integers(0, 400)))
 def test_a_response_in_any_pieces_is_the_same_as_whole(data: bytes, cuts: list[int]) -> None:
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    pieces = [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [data[start:end] for start, end in pairwise(edges)]
     eof = data in (TO_THE_END, TO_THE_END_1_0)
     assert read(*pieces, eof=eof) == read(data, eof=eof)
     assert read(*pieces, eof=eof).complete
@@ -79,7 +80,8 @@ def test_no_bytes_are_met_with_anything_but_a_result_or_a_malformed_response(
 pieces_of_http = st.sampled_from(
     [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 404 No\r\n", b"HTTP/1.1 100 C\r\n\r\n", b"HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\n",
      b"Content-Length: 3\r\n", b"Content-Length: 99999999999999999999999\r\n", b"Content-Length: -1\r\n",
-     b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip\r\n", b"Connection: close\r\n", b"Connection: upgrade\r\n",
+     b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip\r\n", b"Connection: close\r\n",
+     b"Connection: upgrade\r\n",
      b"\r\n", b"\n", b"abc", b"3\r\nabc\r\n", b"0\r\n\r\n", b"ffffffffffffffffffff\r\n", b"\0", b":", b" folded\r\n"]
 )  # fmt: skip
 
