@@ -12,7 +12,7 @@ import typer
 
 from loadgen import options as opt
 from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, run_app
-from loadgen.errors import LoadgenError, UsageError
+from loadgen.errors import UsageError
 from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
@@ -148,4 +148,4 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    return run_app(app, "loadgen", arguments, LoadgenError)
+    return run_app(app, "loadgen", arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import typer
@@ -19,19 +19,24 @@ EXIT_NOTHING: Final = 3
 EXIT_INTERRUPTED: Final = 130
 
 
-def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None, errors: type[Exception]) -> int:
+def run_app(
+    app: typer.Typer,
+    name: str,
+    arguments: Sequence[str] | None,
+    exit_codes: Mapping[type[Exception], int] | None = None,
+) -> int:
     """Runs a typer app and returns its exit code; trouble that is the user's to mend is one line on stderr.
 
-    `errors` is the package's own base of such trouble; an error with an `exit_code` chooses the code, else EXIT_USAGE.
+    `exit_codes` adds errors of other packages to ours, the most special first; one with a `log_tail` has that printed
+    below its line.
     """
+    expected = {**(exit_codes or {}), LoadgenError: EXIT_USAGE}
     command = typer.main.get_command(app)
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _complain(name, _first_line(error), EXIT_USAGE)
-    except (LoadgenError, errors) as error:
-        return _complain(name, str(error), getattr(error, "exit_code", EXIT_USAGE))
     except BrokenPipeError:
         # The reader has gone, as in `| head`. Nothing more can be said to it, also not by the interpreter at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -40,6 +45,12 @@ def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None, errors
         return _complain(name, f"{error.filename or 'output'}: {error.strerror or error}", EXIT_NOTHING)
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
+    except Exception as error:
+        code = next((code for kind, code in expected.items() if isinstance(error, kind)), None)
+        if code is None:
+            raise
+        tail = getattr(error, "log_tail", "")
+        return _complain(name, f"{error}\n{tail}" if tail else str(error), code)
     return code if isinstance(code, int) else EXIT_OK
 
 
@@ -50,6 +61,6 @@ def _complain(name: str, text: str, code: int) -> int:
 
 
 def _first_line(error: Any) -> str:
-    """A usage error as typer words it, on one line, with the way to more."""
+    """A usage error as the parser words it, on one line, with the way to more."""
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return " ".join(text.split()) + " (--help tells what is accepted)"

@@ -75,7 +75,7 @@ class Session:
         """
         check_capacity(plan)
         self.plan = plan
-        self._observer = observer
+        self.observer = observer
         self._engine = load_engine(plan.engine)
 
     def __enter__(self) -> Session:
@@ -95,8 +95,8 @@ class Session:
         """
         plan = self.plan
         recorder = Recorder(plan.workload.requests)
-        if self._observer is not None:
-            self._observer.begin(number, recorder)
+        if self.observer is not None:
+            self.observer.begin(number, recorder)
         use, interrupted = ClientUse(0.0, 0.0, 0.0), False
         try:
             address = resolve(plan.target)
@@ -132,8 +132,8 @@ class Session:
         return watch.use, interrupted
 
     async def _tick(self) -> None:
-        while self._observer is not None:
-            self._observer.tick()
+        while self.observer is not None:
+            self.observer.tick()
             await asyncio.sleep(_TICK_S)
 
     def runs(self) -> Iterator[Run]:

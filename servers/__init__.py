@@ -1,0 +1,9 @@
+"""HTTP servers whose limits are known, and the means to start and stop them.
+
+Imports nothing of `loadgen`, `rig` or `scenarios`. Where to look:
+
+- `work`: what the endpoints do; `waiting`: how a server's model waits; `wsgi`, `asgi`: the two applications
+- `profile`, `table`, `catalog`: what a profile is, the profiles there are, how a spec (`threads:threads=400`) is read
+- `launch`: the processes' entry points, one a server library
+- `process`, `groups`, `ports`: start, wait until ready, stop; `stats`: counters that server and starter share
+"""

@@ -1,0 +1,222 @@
+"""The command `rig`: lists the server profiles, serves one, compares several."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from loadgen import options as opt
+from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE, run_app
+from loadgen.errors import UsageError
+from servers.errors import ServersError, StartError
+
+if TYPE_CHECKING:
+    from rig.compare import Comparison, Measured
+
+_EXAMPLES = """
+\b
+Examples:
+  rig profiles
+  rig serve threads:threads=400 --port 8080
+  rig compare threads threads:threads=400 async --n 400 --runs 5
+  rig compare async async-threadpool --path '/block?ms=200' --n 10
+"""
+
+_COMPARE_EXAMPLES = """
+\b
+Examples:
+  rig compare threads threads:threads=400 async --n 400 --runs 5
+  rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
+  rig compare threads async --path /json -n 20000 -c 64 --output-format json
+
+\b
+Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
+failed; 130 interrupted, and what was measured is printed.
+"""
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(epilog=_EXAMPLES)
+def rig() -> None:
+    """Servers whose limits are known, and why they answer as they do."""
+
+
+Specs = Annotated[
+    list[str],
+    typer.Argument(metavar="PROFILE", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
+]
+
+
+@app.command()
+def profiles() -> None:
+    """Lists profiles, knobs, and what limits each."""
+    from rig.render import profile_list
+
+    for line in profile_list():
+        print(line)
+
+
+@app.command()
+def serve(
+    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="As in threads:threads=400. See rig profiles.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8080,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+) -> None:
+    """Serves one profile until Ctrl-C."""
+    from rig.serving import serve_until_stopped
+    from servers.catalog import parse_spec
+
+    for line in serve_until_stopped(parse_spec(profile), host, port):
+        print(line, flush=True)
+
+
+@app.command(epilog=_COMPARE_EXAMPLES)
+def compare(
+    profile: Specs,
+    path: Annotated[str, typer.Option("--path", metavar="PATH", help="What is asked for.")] = "/sleep",
+    sequential: Annotated[
+        bool, typer.Option("--sequential", help="All runs of one profile, then the next; not in turns.")
+    ] = False,
+    n: opt.Requests = 400,
+    concurrency: opt.Concurrency = None,
+    runs: opt.Runs = 1,
+    warmup: opt.Warmup = 0,
+    pause: opt.Pause = "0",
+    preconnect: opt.Preconnect = False,
+    disable_keepalive: opt.DisableKeepalive = False,
+    engine: opt.Engine = opt.EngineName.WIRE,
+    method: opt.Method = None,
+    header: opt.Headers = None,
+    body: opt.Body = None,
+    body_file: opt.BodyFile = None,
+    over: opt.Over = "1500ms",
+    timeout: opt.Timeout = "60s",
+    connect_timeout: opt.ConnectTimeout = None,
+    output_format: opt.Format = opt.OutputFormat.TEXT,
+    output: opt.Output = None,
+    samples: opt.Samples = None,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Fires at several profiles in turns.
+
+    Starts each in a process of its own on a free port, waits until all are ready, interleaves the runs, prints each
+    profile's block and a table of medians, and stops everything it started.
+    """
+    if not path.startswith("/"):
+        raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
+    request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
+    load = opt.LoadOptions(
+        n=n,
+        concurrency=concurrency,
+        runs=runs,
+        warmup=warmup,
+        pause=pause,
+        preconnect=preconnect,
+        disable_keepalive=disable_keepalive,
+        engine=engine,
+        over=over,
+        timeout=timeout,
+        connect_timeout=connect_timeout,
+    )
+    load.plan(request.target(f"http://127.0.0.1{path}"))  # so that a wrong option is found out before a server starts
+
+    from rig.compare import Comparison
+    from servers.catalog import parse_spec
+
+    instances = [parse_spec(spec) for spec in profile]
+    with _create("--output", output, sys.stdout) as out, _create("--samples", samples, None) as samples_file:
+        with Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison:
+            interrupted = _carry_out(comparison, sequential=sequential)
+        assert out is not None
+        _print(comparison.measured, out, output_format, quiet=quiet)
+        if samples_file is not None:
+            _write_rows(comparison.measured, samples_file)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
+    raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
+
+
+@contextmanager
+def _create(option: str, path: Path | None, otherwise: TextIO | None) -> Iterator[TextIO | None]:
+    """The file at a path, opened before anything is started: a name that cannot be written is found out now."""
+    if path is None:
+        yield otherwise
+        return
+    try:
+        file = path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
+    with file:
+        yield file
+
+
+def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
+    """Carries the runs out; returns whether that was interrupted."""
+    with ExitStack() as stack:
+        progress = None
+        if sys.stderr.isatty():
+            from loadgen.progress import ProgressLine
+
+            plan = comparison.measured[0].plan
+            progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
+        try:
+            for run in comparison.runs(sequential=sequential, progress=progress):
+                _report_dead(comparison)
+                if run.interrupted:
+                    return True
+        except KeyboardInterrupt:  # between two runs
+            return True
+    return False
+
+
+def _report_dead(comparison: Comparison) -> None:
+    for server in comparison.newly_dead():
+        print(f"rig: {server.instance.spec} ended by itself; the end of its log:", file=sys.stderr)
+        print(server.log_tail(), file=sys.stderr)
+
+
+def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
+    from rig.render import blocks, comparison_data, table
+
+    match output_format:
+        case opt.OutputFormat.TEXT:
+            _write_lines(blocks(measured, quiet=quiet), out)
+            _write_lines(table(measured), out)
+        case opt.OutputFormat.JSON:
+            json.dump(comparison_data(measured), out, indent=2)
+            out.write("\n")
+        case opt.OutputFormat.CSV:
+            _write_rows(measured, out)
+    out.flush()
+
+
+def _write_lines(lines: Iterable[str], out: TextIO) -> None:
+    for line in lines:
+        print(line, file=out)
+
+
+def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
+    from rig.render import ROWS_HEADER, rows
+
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(ROWS_HEADER)
+    writer.writerows(rows(measured))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code; without arguments it shows the help."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return run_app(app, "rig", given or ["--help"], {StartError: EXIT_NOTHING, ServersError: EXIT_USAGE})

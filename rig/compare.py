@@ -1,0 +1,125 @@
+"""Several servers, measured in turns: first run of each, then second of each.
+
+Interleaving gives each profile the same share of whatever else the machine does meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+from loadgen.plan import Plan
+from loadgen.runner import WARMUP, Run, Session
+from servers.catalog import Instance
+from servers.process import RunningServer, spawn
+
+if TYPE_CHECKING:
+    from loadgen.progress import ProgressLine
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A profile and its runs so far."""
+
+    instance: Instance
+    plan: Plan
+    runs: list[Run] = field(default_factory=list)
+
+    def median_ms(self, figure: str) -> float | None:
+        """The median over the runs of `wall`, or of a response time such as `p50`; in ms. None where no run has it."""
+        values = [
+            run.summary.wall_ns if figure == "wall" else getattr(run.summary.times, f"{figure}_ns", None)
+            for run in self.runs
+            if run.summary.ok
+        ]
+        known = [value for value in values if value is not None]
+        return median(known) / 1e6 if known else None
+
+    @property
+    def median_late(self) -> float | None:
+        """The median number of late requests a run; None where there is no run."""
+        return median(run.summary.over for run in self.runs) if self.runs else None
+
+
+@dataclass(slots=True)
+class _Side:
+    measured: Measured
+    server: RunningServer
+    session: Session
+    reported_dead: bool = False
+
+
+class Comparison:
+    """Servers that stand ready, and the runs at them. A context manager that stops what it started.
+
+    Attributes:
+        measured: one entry a profile, in the order given; each fills as `runs` goes on.
+    """
+
+    def __init__(self, instances: Sequence[Instance], make_plan: Callable[[str], Plan]) -> None:
+        """`make_plan` gives the plan for a server's base URL."""
+        self._instances = instances
+        self._make_plan = make_plan
+        self._stack = ExitStack()
+        self._sides: list[_Side] = []
+        self.measured: list[Measured] = []
+
+    def __enter__(self) -> Comparison:
+        """Starts the servers, all at once, and waits until each is ready.
+
+        Raises:
+            servers.errors.StartError: one did not become ready; those that did are stopped by then.
+            loadgen.errors.UsageError: the plan does not fit this machine.
+        """
+        try:
+            servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+            for instance, server in zip(self._instances, servers, strict=True):
+                server.wait_ready()
+                plan = self._make_plan(server.url)
+                measured = Measured(instance, plan)
+                session = self._stack.enter_context(Session(plan))
+                self._sides.append(_Side(measured, server, session))
+                self.measured.append(measured)
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stack.close()
+
+    def runs(self, *, sequential: bool = False, progress: ProgressLine | None = None) -> Iterator[Run]:
+        """Carries the runs out and gives each as it ends, warm-up runs too (which `measured` does not keep).
+
+        `sequential`: all runs of one profile before the next one's. An interrupted run is the last.
+        """
+        for turn, (number, side) in enumerate(self._order(sequential=sequential)):
+            if turn:
+                time.sleep(side.measured.plan.pause_s)
+            if progress is not None:
+                progress.label = side.measured.instance.spec
+                side.session.observer = progress
+            run = side.session.run(number)
+            if number != WARMUP:
+                side.measured.runs.append(run)
+            yield run
+            if run.interrupted:
+                return
+
+    def newly_dead(self) -> Iterator[RunningServer]:
+        """The servers that ended by themselves since the last call."""
+        for side in self._sides:
+            if not side.reported_dead and not side.server.alive():
+                side.reported_dead = True
+                yield side.server
+
+    def _order(self, *, sequential: bool) -> list[tuple[int, _Side]]:
+        plan = self._sides[0].measured.plan
+        numbers = [WARMUP] * plan.warmup + list(range(1, plan.runs + 1))
+        if sequential:
+            return [(number, side) for side in self._sides for number in numbers]
+        return [(number, side) for number in numbers for side in self._sides]

@@ -1,0 +1,127 @@
+"""What a comparison prints: each profile's block and the table, the JSON object, or CSV rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from loadgen.render import text
+from loadgen.render.document import environment_data, plan_data, run_data
+from loadgen.store import CSV_HEADER, csv_rows
+from rig.compare import Measured
+from servers.catalog import PROFILES, Instance
+from servers.profile import spoken
+
+SCHEMA: Final = "rig/1"
+
+ROWS_HEADER: Final = ("profile", *CSV_HEADER)
+
+_FIGURES: Final = ("wall", "p50")
+
+
+def block_heading(instance: Instance) -> str:
+    """The line before a profile's runs, as the documents print it."""
+    return f"##### server args: {instance.args}".rstrip()
+
+
+def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str]:
+    """Each profile's block: heading and runs."""
+    for entry in measured:
+        yield f"{entry.instance.spec} ({entry.instance.profile.server})"
+        yield block_heading(entry.instance)
+        for run in entry.runs:
+            yield from text.run_lines(entry.plan, run, quiet=quiet)
+        yield ""
+
+
+def table(measured: Sequence[Measured]) -> Iterator[str]:
+    """One row a profile: medians over its runs, each with its difference to the first profile's, and what limits it."""
+    base = measured[0]
+    over = base.plan.over_ms
+    rows = [["profile", "median wall_ms", "median p50_ms", f"median over{over}ms", "limited by"]]
+    for entry in measured:
+        figures = [
+            _with_difference(entry.median_ms(figure), base.median_ms(figure), entry is base) for figure in _FIGURES
+        ]
+        late = _with_difference(entry.median_late, base.median_late, entry is base)
+        rows.append([entry.instance.spec, *figures, late, entry.instance.limits])
+    yield from _aligned(rows)
+
+
+def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
+    """The JSON object of a comparison."""
+    return {
+        "schema": SCHEMA,
+        "environment": environment_data(),
+        "profiles": [
+            {
+                "profile": entry.instance.spec,
+                "args": entry.instance.args,
+                "limited_by": entry.instance.limits,
+                "concurrency_limit": entry.instance.concurrency_limit,
+                "plan": plan_data(entry.plan),
+                "runs": [run_data(run) for run in entry.runs],
+            }
+            for entry in measured
+        ],
+        "comparisons": [_difference_data(measured[0], entry) for entry in measured[1:]],
+    }
+
+
+def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
+    """One row a request, in the order of ROWS_HEADER."""
+    for entry in measured:
+        for run in entry.runs:
+            for row in csv_rows(run.number, run.samples):
+                yield (entry.instance.spec, *row)
+
+
+def profile_list() -> Iterator[str]:
+    """Every profile with its server, what limits it by default, and its knobs."""
+    for profile in PROFILES.values():
+        defaults = {knob.name: knob.default for knob in profile.knobs}
+        yield f"{profile.name}  ({profile.server})"
+        yield f"    limited by {profile.limits(defaults)}"
+        yield from _aligned(
+            [
+                [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
+                for knob in profile.knobs
+            ]
+        )
+        yield ""
+
+
+def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:
+    data: dict[str, Any] = {"base": base.instance.spec, "profile": entry.instance.spec}
+    for figure in _FIGURES:
+        data[f"median_{figure}_ms"] = _pair(base.median_ms(figure), entry.median_ms(figure))
+    data["median_over"] = _pair(base.median_late, entry.median_late)
+    return data
+
+
+def _pair(base: float | None, value: float | None) -> dict[str, float | None]:
+    difference = None if base is None or value is None else round(value - base, 3)
+    return {
+        "base": None if base is None else round(base, 3),
+        "profile": None if value is None else round(value, 3),
+        "difference": difference,
+    }
+
+
+def _with_difference(value: float | None, base: float | None, is_base: bool) -> str:
+    """A median in whole units, and how far from the base's, as those whole units differ."""
+    if value is None:
+        return "n/a"
+    shown = int(value + 0.5)
+    if is_base or base is None:
+        return str(shown)
+    return f"{shown} ({shown - int(base + 0.5):+d})"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as columns, two spaces apart."""
+    if not rows:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,28 @@
+"""The `calibrated` server: it keeps exactly the limits it is told, and says by how much it failed to.
+
+It is the truth that the load generator and its findings are tested against, so exactness comes before everything else.
+Four decisions make it exact:
+
+- A request's place in the queue is arithmetic, not luck (`timetable`): when it is read, the moment its service begins
+  and the moment it ends follow from its arrival and from the moments the slots come free. A slot is handed over when
+  the service before it was due to end, not when the loop got round to it, so errors do not add up from wave to wave.
+- Arrival is the kernel's own receive time stamp where there is one: a loop that needs 30 ms to accept a burst of 1,000
+  does not add them to anybody's service.
+- One precise timer (`alarm`) for the earliest answer; what is due goes out before anything else is accepted or read.
+- Real-time scheduling, where the system grants it: otherwise a busy machine adds milliseconds (`precedence`).
+
+The other modules: `settings` (the knobs), `endpoints` (a request's target read), `response` (bytes to send),
+`acceptor` (the listening socket), `connection` (one client), `stats` (what it did), `server` (all of them together),
+`cli` (the command).
+
+What it does where another server might do something else:
+
+- `/sleep` and every path without a meaning of its own is worked on for `service_ms`, or for `/sleep?ms=`; jitter is
+  added to either, drawn in the order in which requests are read. `/downstream` takes a slot of the limit, and in it one
+  of the pool. `/block` and `/cpu` hold the whole loop, `/thread`, `/json` and `/stats` take no time: none takes a slot.
+- What was begun is worked on to its end, whether or not the client still waits: its slot is not free before.
+- Requests that come while one of the same connection is worked on wait their turn, and are answered in order.
+- Work ends on time inside a standstill, but is answered, and its slot handed over, at the standstill's end.
+- Idle connections are kept for ever. SIGTERM and SIGINT end it at once, and drop what is being worked on.
+- `/stats?reset=1` answers what there was until then, and begins the counts and the jitter anew.
+"""

@@ -1,0 +1,270 @@
+"""Starts a server in a process group of its own, waits until it is ready, and stops all of it.
+
+    with start(parse_spec("threads:threads=400")) as server:
+        ...  # server.url, server.stats()
+
+Several at once: `spawn` each, then `wait_ready` each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.client
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from servers.catalog import Instance
+from servers.errors import ServersError, StartError
+from servers.groups import kill_group, signal_group
+from servers.launch import guard
+from servers.ports import check_port, free_port, says_port_in_use
+from servers.stats import STATS_VARIABLE, Counters, StatsFile
+
+READY_TIMEOUT_S: Final = 30.0
+STOP_GRACE_S: Final = 5.0
+
+_POLL_S: Final = 0.015
+# Generous: the first request of a cold server, or a user's own ready path, may take its time.
+_ASK_TIMEOUT_S: Final = 3.0
+_PORT_ATTEMPTS: Final = 3
+_LOG_TAIL_LINES: Final = 20
+# Where a server listens on every address, the one it is asked at.
+_WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def start(
+    instance: Instance,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    directory: Path | None = None,
+    ready_timeout_s: float = READY_TIMEOUT_S,
+) -> RunningServer:
+    """A server that is ready. See `spawn` for the arguments, and `RunningServer.wait_ready`."""
+    server = spawn(instance, host, port, directory=directory)
+    server.wait_ready(ready_timeout_s)
+    return server
+
+
+def spawn(
+    instance: Instance, host: str = "127.0.0.1", port: int = 0, *, directory: Path | None = None
+) -> RunningServer:
+    """A server that has begun to start; `wait_ready` is the caller's to call.
+
+    Args:
+        instance: what to start.
+        host: an address of this machine. IPv6 without brackets.
+        port: 0 for any that is free.
+        directory: where the log and the stats file go; None for a new one in the system's place for such, which is
+            removed when the server is stopped, but kept if it ended of its own.
+
+    Raises:
+        PortInUse: the given port is taken.
+        UsageError: the server cannot listen on `host` and `port`.
+    """
+    if port:
+        check_port(host, port)
+    return RunningServer(instance, host, port, directory)
+
+
+class RunningServer:
+    """A server process and all its workers. A context manager that stops them.
+
+    Attributes:
+        instance: what runs.
+        host: where it listens.
+        port: where it listens. Final once `wait_ready` has returned.
+        log_path: what the server writes, stdout and stderr together.
+    """
+
+    def __init__(self, instance: Instance, host: str, port: int, directory: Path | None) -> None:
+        self.instance = instance
+        self.host = host
+        self._any_port = port == 0
+        self.port = port or free_port(host)
+        self._own_directory = directory is None
+        self._directory = directory or Path(tempfile.mkdtemp(prefix="loadrig-"))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self.log_path = self._directory / "server.log"
+        self._stats_path = self._directory / "stats"
+        self._last_counters: Counters | None = None
+        self._stopped = False
+        self._launch()
+
+    def __repr__(self) -> str:
+        return f"<RunningServer {self.instance.spec} at {self.url}, pid {self.pid}, returncode {self.returncode}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """Where a client on this machine finds it, without a path: 'http://[::1]:8080'."""
+        host = self._reachable_host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The first process of the server, which is also its process group and session."""
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """How the first process ended, a signal as its negative number; None while it lives."""
+        returncode = self._process.poll()
+        if returncode is not None:
+            self._kill_rest()
+        return returncode
+
+    def alive(self) -> bool:
+        """Whether the first process lives. Where it died, workers it left are killed."""
+        return self.returncode is None
+
+    def stats(self) -> Counters | None:
+        """What it counted until now, without a request to it; None for a server that keeps no stats file."""
+        if not self._stopped and self.instance.processes:
+            self._last_counters = self._stats.read()
+        return self._last_counters
+
+    def reset_peak(self) -> None:
+        """Begin a new peak. See `StatsFile.reset_peak`."""
+        if not self._stopped:
+            self._stats.reset_peak()
+
+    def log_tail(self) -> str:
+        """The last lines that the server wrote."""
+        with contextlib.suppress(OSError):
+            return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
+        return ""
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> Self:
+        """Return when every worker process is up and the ready path answers 200.
+
+        Raises:
+            StartError: it exited, or was not ready in time; it is stopped by then.
+        """
+        deadline = time.monotonic() + timeout_s
+        attempts = _PORT_ATTEMPTS
+        try:
+            while not self._ready():
+                if not self.alive():
+                    attempts -= 1
+                    if not (self._any_port and attempts and says_port_in_use(self.log_tail())):
+                        raise self._start_error(f"ended ({_ending(self.returncode)}) before it was ready")
+                    self._relaunch()
+                elif time.monotonic() > deadline:
+                    raise self._start_error(f"was not ready within {timeout_s:g} s")
+                time.sleep(_POLL_S)
+        except BaseException as error:
+            self._stop(keep_log=isinstance(error, ServersError))
+            raise
+        return self
+
+    def stop(self) -> None:
+        """End it: SIGTERM to all its processes, after `STOP_GRACE_S` SIGKILL. A second call does nothing."""
+        self._stop(keep_log=not self._stopped and not self.alive())
+
+    def _stop(self, *, keep_log: bool) -> None:
+        if self._stopped:
+            return
+        self.stats()
+        self._stopped = True
+        if self._process.poll() is None:
+            signal_group(self._process.pid, signal.SIGTERM)
+            try:
+                self._process.wait(STOP_GRACE_S)
+            except subprocess.TimeoutExpired:
+                signal_group(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        self._kill_rest()
+        self._stats.close()
+        if self._own_directory and not keep_log:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _launch(self) -> None:
+        self._rest_killed = False
+        limit, processes = self.instance.concurrency_limit, self.instance.processes
+        self._stats = StatsFile.create(self._stats_path, limit=limit, processes=processes)
+        profile = self.instance.profile
+        command = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid())]
+        with self.log_path.open("wb") as log:
+            self._process = _from_lasting_thread(
+                lambda: subprocess.Popen(
+                    [*command, *self.instance.command(self.host, self.port)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=profile.directory,
+                    env={**os.environ, **profile.environment, STATS_VARIABLE: str(self._stats_path)},
+                    start_new_session=True,
+                )
+            )
+
+    def _relaunch(self) -> None:
+        self._stats.close()
+        self.port = free_port(self.host)
+        self._launch()
+
+    @property
+    def _reachable_host(self) -> str:
+        return _WILDCARDS.get(self.host, self.host)
+
+    def _ready(self) -> bool:
+        if self._stats.read().workers < self.instance.processes:
+            return False
+        connection = http.client.HTTPConnection(self._reachable_host, self.port, timeout=_ASK_TIMEOUT_S)
+        try:
+            connection.request("GET", self.instance.profile.ready, headers={"Connection": "close"})
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _start_error(self, what: str) -> StartError:
+        tail = self.log_tail()
+        last = tail.rpartition("\n")[2].strip()
+        message = f"{self.instance.spec} {what}{f': {last}' if last else ''}"
+        return StartError(message, log_tail=tail, log_path=self.log_path)
+
+    def _kill_rest(self) -> None:
+        # Once, and at once when the first process is known to be dead: later the number may be somebody else's group.
+        if not self._rest_killed:
+            self._rest_killed = True
+            kill_group(self._process.pid)
+
+
+def _ending(returncode: int | None) -> str:
+    if returncode is not None and returncode < 0:
+        return signal.Signals(-returncode).name
+    return f"exit status {returncode}"
+
+
+@functools.cache
+def _lasting_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="loadrig-spawn")
+
+
+def _from_lasting_thread(popen: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Run `popen` on a thread that lives as long as this process.
+
+    To the kernel a child's parent is the thread that made it: made on a thread of the caller's that ends, the server
+    would be taken for an orphan and terminated (see `guard.die_with`).
+    """
+    return _lasting_thread().submit(popen).result()

@@ -1,0 +1,148 @@
+"""What a profile is: a server with knobs, a command, and a limit that is known. The profiles are in `table`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+Value: TypeAlias = int | bool | str | None
+Values: TypeAlias = Mapping[str, Value]
+"""A value for each knob of a profile, by the knob's name."""
+
+
+class Kind(Protocol):
+    """The kind of values that a knob takes."""
+
+    @property
+    def accepts(self) -> str:
+        """What is accepted, as an error message names it: 'a whole number from 1 to 64'."""
+
+    def read(self, text: str) -> Value:
+        """The value that `text` stands for.
+
+        Raises:
+            ValueError: it stands for none.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Whole numbers from `low` to `high`; with `optional`, also `none`."""
+
+    low: int
+    high: int
+    optional: bool = False
+
+    @property
+    def accepts(self) -> str:
+        """See `Kind`."""
+        return f"a whole number from {self.low} to {self.high}{', or none' if self.optional else ''}"
+
+    def read(self, text: str) -> int | None:
+        """See `Kind`."""
+        if self.optional and text == "none":
+            return None
+        # int() alone would also take '1_000', ' 5' and other scripts' digits.
+        if text.isascii() and text.isdigit() and len(text) <= 12 and self.low <= int(text) <= self.high:
+            return int(text)
+        raise ValueError(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True and false, as words or as 1 and 0."""
+
+    @property
+    def accepts(self) -> str:
+        """See `Kind`."""
+        return "true or false"
+
+    def read(self, text: str) -> bool:
+        """See `Kind`."""
+        words = {"true": True, "1": True, "false": False, "0": False}
+        if text not in words:
+            raise ValueError(text)
+        return words[text]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """`P/Q`: every P milliseconds, stand still for Q; or `none`, which is kept as the empty string."""
+
+    @property
+    def accepts(self) -> str:
+        """See `Kind`."""
+        return "P/Q (every P ms stand still for Q ms, 1 <= Q < P <= 600000), or none"
+
+    def read(self, text: str) -> str:
+        """See `Kind`."""
+        if text in ("", "none"):
+            return ""
+        period, _, pause = text.partition("/")
+        milliseconds = Whole(1, 600_000)
+        if milliseconds.read(pause) >= milliseconds.read(period):  # type: ignore[operator]  # not optional
+            raise ValueError(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A setting of a profile.
+
+    Attributes:
+        default: its value where a spec does not name it.
+        meaning: what it is, in a few words.
+        kind: which values it takes.
+    """
+
+    name: str
+    default: Value
+    meaning: str
+    kind: Kind
+
+    def option(self, value: Value) -> str:
+        """The knob as a command-line option of the server: `--limit-concurrency=20`."""
+        return f"--{self.name.replace('_', '-')}={spoken(value)}"
+
+
+def spoken(value: Value) -> str:
+    """A value as a spec writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value in (None, "") else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A server whose limits are known.
+
+    Attributes:
+        server: the library and the interface: 'waitress, WSGI'.
+        limits: from the knobs' values, the words for what limits it: '200 threads'.
+        concurrency_limit: from the knobs' values, how many requests it works on at once; None where nothing limits it.
+        command: from the knobs' values, a host and a port, the command that serves there.
+        option: how a knob that was given is printed as the server's argument.
+        processes: from the knobs' values, how many processes announce themselves in the stats file when they are ready
+            to serve; 0 for a server that knows nothing of that file.
+        ready: the path that answers 200 once the server is ready.
+        environment: variables set in addition to the starter's.
+        directory: where the command runs; None for the starter's own.
+    """
+
+    name: str
+    server: str
+    knobs: tuple[Knob, ...]
+    limits: Callable[[Values], str]
+    concurrency_limit: Callable[[Values], int | None]
+    command: Callable[[Values, str, int], list[str]]
+    option: Callable[[Knob, Value], str] = Knob.option
+    processes: Callable[[Values], int] = lambda _: 0
+    ready: str = "/stats"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+
+    def knob(self, name: str) -> Knob | None:
+        """The knob of that name, if it has one."""
+        return next((knob for knob in self.knobs if knob.name == name), None)

@@ -1,0 +1,64 @@
+"""The WSGI application: the same for waitress, gunicorn and gevent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from servers.errors import RequestError
+from servers.stats import Gauge
+from servers.waiting import Blocking
+from servers.work import (
+    ENDPOINTS,
+    METHODS,
+    STATS_PATH,
+    Reply,
+    method_not_allowed,
+    not_found,
+    refusal,
+    stats_reply,
+)
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+_CHUNK: Final = 65_536
+
+
+def create_app(gauge: Gauge | None = None) -> WSGIApplication:
+    """The application of one server process. To be called in the process that serves, after any fork or patching."""
+    counted = gauge or Gauge.from_environment()
+    blocking = Blocking(counted)
+    counted.announce()
+
+    def reply_to(environ: WSGIEnvironment) -> Reply:
+        path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+        endpoint = ENDPOINTS.get(path)
+        if endpoint is None and path != STATS_PATH:
+            raise not_found()
+        if environ["REQUEST_METHOD"] not in METHODS:
+            raise method_not_allowed()
+        _drain(environ)
+        return stats_reply(counted.read(), query) if endpoint is None else blocking.serve(endpoint, query)
+
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            reply = reply_to(environ)
+        except RequestError as error:
+            reply = refusal(error)
+        start_response(
+            f"{reply.status} {HTTPStatus(reply.status).phrase}",
+            [("Content-Type", reply.content_type), ("Content-Length", str(len(reply.body))), *reply.headers],
+        )
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [reply.body]
+
+    return application
+
+
+def _drain(environ: WSGIEnvironment) -> None:
+    """Read the request's body to its end: an answer sent earlier may reset the connection of a client that writes."""
+    if environ.get("CONTENT_LENGTH") in (None, "", "0") and "HTTP_TRANSFER_ENCODING" not in environ:
+        return
+    while environ["wsgi.input"].read(_CHUNK):
+        pass

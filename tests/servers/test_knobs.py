@@ -1,0 +1,107 @@
+"""Each knob does what it says, on the real server."""
+
+from __future__ import annotations
+
+import re
+import socket
+
+import pytest
+
+from servers.catalog import parse_spec
+from servers.process import RunningServer, start
+from servers.work import POOL_SIZE, STATS_PATH
+from tests.servers.support import accept_queue_length, ask, ask_many, asking, eventually, somaxconn
+
+
+@pytest.mark.parametrize(
+    ("spec", "count", "peak"),
+    [
+        ("threads:threads=3", 10, 3),
+        ("threads:threads=10,connections=4", 10, 4),
+        ("gthread:threads=3", 10, 3),
+        ("processes:workers=3", 10, 3),
+        ("async-threadpool:tokens=5", 12, 5),
+        ("greenlets", 30, 30),
+        ("async", 30, 30),
+    ],
+)
+def test_works_on_as_many_at_once_as_it_says(spec: str, count: int, peak: int) -> None:
+    with start(parse_spec(spec)) as server:
+        with asking(server, "/sleep?ms=250", count) as answers:
+            # Read from outside: no request would get through while every thread is taken.
+            assert eventually(lambda: counted(server)[0] == peak)
+        assert {answer.result().status for answer in answers} == {200}
+        assert counted(server) == (0, peak, count)
+        stats = ask(server, STATS_PATH).json
+        assert (stats["in_flight"], stats["peak"], stats["served"]) == (0, peak, count)
+        assert server.instance.concurrency_limit in (None, peak)
+        server.reset_peak()
+        assert counted(server) == (0, 0, count)
+
+
+def counted(server: RunningServer) -> tuple[int, int, int]:
+    counters = server.stats()
+    assert counters is not None
+    return counters.in_flight, counters.peak, counters.served
+
+
+def test_stats_answers_while_every_token_is_taken() -> None:
+    with start(parse_spec("async-threadpool:tokens=2")) as server, asking(server, "/sleep?ms=500", 4) as answers:
+        assert eventually(lambda: counted(server)[0] == 2)
+        assert ask(server, STATS_PATH).json["in_flight"] == 2
+        assert not any(answer.done() for answer in answers)
+
+
+@pytest.mark.parametrize("spec", ["gthread:threads=2,workers=3", "processes:workers=3", "async:workers=3"])
+def test_workers_are_processes_of_their_own(spec: str) -> None:
+    with start(parse_spec(spec)) as server:
+        seen: set[int] = set()
+
+        def all_have_served() -> bool:
+            with asking(server, "/block?ms=30", 6):
+                seen.update(answer.json["process"] for answer in ask_many(server, "/thread", 12))
+            return len(seen) >= 3
+
+        assert eventually(all_have_served)
+        assert len(seen) == 3
+
+
+def test_limit_concurrency_refuses_from_the_connection_that_it_names() -> None:
+    with start(parse_spec("async:limit_concurrency=4")) as server:
+        assert server.instance.concurrency_limit == 3
+        with asking(server, "/sleep?ms=1000", 3) as answers:
+            assert eventually(lambda: counted(server)[0] == 3)
+            assert ask(server, "/json").status == 503
+        assert {answer.result().status for answer in answers} == {200}
+        assert ask(server, "/json").status == 200
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["threads:", "gthread:", "greenlets:", "processes:", "async:", "async:workers=2,", "async-threadpool:"],
+)
+def test_accept_queue_is_as_long_as_asked_and_ipv6_is_served(spec: str) -> None:
+    with start(parse_spec(f"{spec}backlog=7"), "::1") as server:
+        assert server.url == f"http://[::1]:{server.port}"
+        assert ask(server, "/json").status == 200
+        assert accept_queue_length(server.port, socket.AF_INET6) == 7
+
+
+def test_accept_queue_is_no_longer_than_the_kernel_allows() -> None:
+    with start(parse_spec("threads:backlog=60000")) as server:
+        assert accept_queue_length(server.port) == min(60_000, somaxconn())
+
+
+@pytest.mark.parametrize("spec", ["threads:threads=60", "greenlets", "async", "async-threadpool:tokens=60"])
+def test_downstream_is_a_pool(spec: str) -> None:
+    with start(parse_spec(spec)) as server:
+        answers = ask_many(server, "/downstream?ms=300", 2 * POOL_SIZE)
+    acquired = sorted(acquire_ms(answer.headers["server-timing"]) for answer in answers)
+    # Half of them got a place at once; a place is free again only after 300 ms, less the time by which they came later.
+    assert sum(ms > 100 for ms in acquired) == POOL_SIZE
+
+
+def acquire_ms(timing: str) -> float:
+    match = re.match(r"acquire;dur=([\d.]+)", timing)
+    assert match is not None
+    return float(match[1])
