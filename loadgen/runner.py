@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol
 
-from loadgen.address import Address, resolve
+from loadgen.address import Address, choose, lookup
 from loadgen.engines import Job, load_engine
 from loadgen.errors import UsageError
 from loadgen.explain import Finding, explain
@@ -99,12 +99,14 @@ class Session:
             self.observer.begin(number, recorder)
         use, interrupted = ClientUse(0.0, 0.0, 0.0), False
         try:
-            address = resolve(plan.target)
+            addresses = lookup(plan.target)
         except socket.gaierror:
             _fail_all(recorder, Outcome.DNS)
             where = plan.target.host
         else:
-            _guard(address, plan)
+            for address in addresses:  # before `choose`, which connects
+                _guard(address, plan)
+            address = choose(addresses)
             where = str(address)
             job = Job(plan, address, make_schedule(plan.workload), recorder)
             with _no_garbage_collection():
