@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from loadgen.address import Address, choose, lookup
 from loadgen.engines import Job, load_engine
-from loadgen.errors import UsageError
+from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Finding, explain
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
@@ -92,9 +92,15 @@ class Session:
 
         Raises:
             UsageError: the target has a public address, and the plan does not allow that.
+            CapacityError: there is no memory for so many rows.
         """
         plan = self.plan
-        recorder = Recorder(plan.workload.requests)
+        try:
+            recorder = Recorder(plan.workload.requests)
+        except (MemoryError, OverflowError):
+            raise CapacityError(
+                f"the rows of {plan.workload.requests:,} requests do not fit in memory: ask for fewer (-n)"
+            ) from None
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, interrupted = ClientUse(0.0, 0.0, 0.0), False
