@@ -100,6 +100,8 @@ def _open_sinks(
         except OSError as error:
             raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
 
+    # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
+    make_samples_sink = None if samples is None else samples_sink(samples)
     file = sys.stdout if output is None else create("--output", output)
     sinks: list[Sink] = []
     match output_format:
@@ -109,8 +111,8 @@ def _open_sinks(
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file))
-    if samples is not None:
-        sinks.append(samples_sink(samples, create("--samples", samples)))
+    if samples is not None and make_samples_sink is not None:
+        sinks.append(make_samples_sink(create("--samples", samples)))
     return sinks
 
 
