@@ -131,6 +131,8 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         session = stack.enter_context(Session(plan, observer=observer))
         try:
             for run in session.runs():
+                if observer is not None:
+                    observer.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
                     print(f"loadgen: {plan.target.method} {plan.target.url} at {noted}", file=sys.stderr)
