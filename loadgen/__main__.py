@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
@@ -13,6 +14,8 @@ def main() -> None:
         code = run()
     except KeyboardInterrupt:
         code = 130
+    # All is said. A Ctrl-C from here on could only make a traceback, out of the interpreter's own end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
 
 
