@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -122,12 +123,13 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
 
     any_ok = interrupted = False
     noted = "" if note else None
+    on_terminal = sys.stderr.isatty()
+    if on_terminal:
+        from loadgen.progress import ProgressLine
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with ExitStack() as stack:
-        observer = None
-        if sys.stderr.isatty():
-            from loadgen.progress import ProgressLine
-
-            observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs))
+        observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
         session = stack.enter_context(Session(plan, observer=observer))
         try:
             for run in session.runs():
