@@ -10,7 +10,7 @@ import pytest
 from tests.support import Server
 
 # A time limit an example would fail on a busy machine and say nothing about the code.
-hypothesis.settings.register_profile("loadrig", deadline=None)
+hypothesis.settings.register_profile("loadrig", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("loadrig")
 
 

@@ -69,6 +69,6 @@ def rows(draw: st.DrawFn) -> Row:
     }
 
 
-def any_samples(max_size: int = 30) -> st.SearchStrategy[Samples]:
+def any_samples(max_size: int = 8) -> st.SearchStrategy[Samples]:
     """Samples of one request or more."""
     return st.lists(rows(), min_size=1, max_size=max_size).map(samples_of)

@@ -20,7 +20,7 @@ from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
 
 Runs = dict[int, Samples]
 
-many_runs = st.dictionaries(st.integers(1, 1000), any_samples(10), max_size=3)
+many_runs = st.dictionaries(st.integers(1, 1000), any_samples(5), max_size=3)
 
 TWO_RUNS = {1: samples_of(ok_rows(1, 2)), 2: samples_of(failed_rows(Outcome.REFUSED, 3))}
 
