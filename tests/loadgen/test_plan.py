@@ -83,7 +83,9 @@ def test_no_header_that_is_accepted_breaks_the_line(line: str) -> None:
     name, value = header
     assert not {*name, *value} & {"\r", "\n", "\0"}
     assert ":" not in name
-    assert encode_request(Target.parse("http://h/", headers=((name, value),)), close=False).count(b"\r\n") == 6
+    lines = encode_request(Target.parse("http://h/", headers=((name, value),)), close=False).split(b"\r\n")
+    assert lines.count(f"{name}: {value}".encode("utf-8", "surrogateescape")) == 1
+    assert len(lines) <= 7
 
 
 # Targets
