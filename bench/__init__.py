@@ -1,0 +1,1 @@
+"""Speeds of the load generator, held against other tools. `make bench`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import errno
 
 
 class Outcome(enum.IntEnum):
@@ -52,3 +53,27 @@ class Outcome(enum.IntEnum):
         if status < 400:
             return cls.OK
         return cls.HTTP_4XX if status < 500 else cls.HTTP_5XX
+
+    @classmethod
+    def from_errno(cls, number: int | None) -> Outcome | None:
+        """The outcome of a system call that failed while connecting, or later on a connection; None: not known."""
+        return _OF_ERRNO.get(number or 0)
+
+
+_OF_ERRNO = {
+    errno.ECONNREFUSED: Outcome.REFUSED,
+    errno.ENETUNREACH: Outcome.REFUSED,
+    errno.EHOSTUNREACH: Outcome.REFUSED,
+    errno.EACCES: Outcome.REFUSED,  # a local firewall's word
+    errno.EPERM: Outcome.REFUSED,
+    errno.ETIMEDOUT: Outcome.CONNECT_TIMEOUT,
+    errno.ECONNRESET: Outcome.RESET,
+    errno.ECONNABORTED: Outcome.RESET,
+    errno.EPIPE: Outcome.RESET,
+    errno.EMFILE: Outcome.CLIENT,
+    errno.ENFILE: Outcome.CLIENT,
+    errno.ENOBUFS: Outcome.CLIENT,
+    errno.ENOMEM: Outcome.CLIENT,
+    errno.EADDRINUSE: Outcome.CLIENT,
+    errno.EADDRNOTAVAIL: Outcome.CLIENT,
+}

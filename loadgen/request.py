@@ -1,45 +1,42 @@
-"""The request as bytes on the wire, and the headers that every engine sends."""
+"""The request as it goes out: the headers that every engine sends, and the whole of it as bytes."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
-from loadgen.plan import Header, Target
+from loadgen.plan import Header, Plan, Target
 
 
 def user_agent() -> str:
-    """The User-Agent sent where the user gives none."""
-    try:
-        return f"loadgen/{version('loadrig')}"
-    except PackageNotFoundError:
-        return "loadgen"
+    """What the load generator calls itself where the user does not say."""
+    return f"loadgen/{version('loadrig')}"
 
 
-def request_headers(target: Target, *, close: bool) -> list[Header]:
-    """All headers of a request, in order: the user's as given, and those that HTTP/1.1 needs where they are missing.
+def request_headers(plan: Plan) -> list[Header]:
+    """The header lines to send: the user's as given, and Host, User-Agent and Connection where the user gave none.
 
-    `close`: the connection will not be used again, so say so; the server then closes first and keeps TIME_WAIT to
-    itself, where it holds no port of ours.
+    `Connection: close` where the connection will not be used again: the server then closes first and keeps TIME_WAIT
+    to itself, where it holds no port of ours. HTTP/2 has no such header. Content-Length is not among them.
     """
-    given = {name.lower() for name, _ in target.headers}
-    headers: list[Header] = []
-    if "host" not in given:
-        headers.append(("Host", target.authority))
-    if "user-agent" not in given:
-        headers.append(("User-Agent", user_agent()))
-    if "accept" not in given:
-        headers.append(("Accept", "*/*"))
-    headers += target.headers
-    if close and "connection" not in given:
-        headers.append(("Connection", "close"))
-    has_body = bool(target.body) or target.method in ("POST", "PUT", "PATCH")
-    if has_body and not given & {"content-length", "transfer-encoding"}:
-        headers.append(("Content-Length", str(len(target.body))))
-    return headers
+    given = {name.lower() for name, _ in plan.target.headers}
+    defaults = [("Host", plan.target.authority), ("User-Agent", user_agent())]
+    if not plan.workload.reuses_connections and not plan.http2:
+        defaults.append(("Connection", "close"))
+    return [header for header in defaults if header[0].lower() not in given] + list(plan.target.headers)
 
 
-def encode_request(target: Target, *, close: bool) -> bytes:
+def encode_request(plan: Plan) -> bytes:
     """The whole request, body included, as HTTP/1.1 has it."""
-    lines = [f"{target.method} {target.path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in request_headers(target, close=close)]
-    return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape") + target.body
+    target = plan.target
+    headers = request_headers(plan)
+    if _needs_length(target):
+        headers.append(("Content-Length", str(len(target.body))))
+    lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape") + target.body
+
+
+def _needs_length(target: Target) -> bool:
+    """Whether the body's end is to be stated; RFC 9110, 8.6: also for no body, where the method expects one."""
+    given = {name.lower() for name, _ in target.headers}
+    expected = bool(target.body) or target.method in ("POST", "PUT", "PATCH")
+    return expected and not given & {"content-length", "transfer-encoding"}

@@ -8,18 +8,21 @@ from loadgen.errors import UsageError
 from loadgen.plan import Target
 
 
-def make_tls_context(target: Target, *, alpn: tuple[str, ...] = ("http/1.1",)) -> ssl.SSLContext:
-    """A client context: `verify` and `cacert` of the target, and the protocols to offer.
+def tls_context(target: Target, *, alpn: tuple[str, ...] = ()) -> ssl.SSLContext | None:
+    """The TLS settings of a target, and the protocols to offer; None for plain HTTP.
 
     Raises:
-        UsageError: the file of authorities cannot be read or holds none.
+        UsageError: the file of authorities cannot be used.
     """
+    if target.scheme != "https":
+        return None
     try:
         context = ssl.create_default_context(cafile=target.cacert)
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--cacert {target.cacert}: not a PEM file of certificates ({error})") from None
+    except OSError as error:  # ssl.SSLError among them
+        raise UsageError(f"--cacert {target.cacert}: {error.strerror or error}; a PEM file is expected") from None
     if not target.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(list(alpn))
+    if alpn:
+        context.set_alpn_protocols(list(alpn))
     return context

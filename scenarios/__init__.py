@@ -1,0 +1,1 @@
+"""The documents' experiments, one file each, and their loader."""

@@ -29,11 +29,6 @@ RESEND_VISIBLE_NS: Final = 2_000_000
 """No retransmission is quicker: the least retransmission time-out is 200 ms, a tail loss probe waits two ticks or
 more (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). Faster requests are not asked for theirs."""
 
-_CLIENT_ERRNOS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS, errno.ENOMEM})
-_REFUSED_ERRNOS: Final = frozenset(
-    {errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EPERM}
-)
-
 
 class State(enum.IntEnum):
     """Where a connection is in its life."""
@@ -254,21 +249,24 @@ class Connection:
             self.run.recorder.first_byte[self.index] = now
         self._bytes += len(data)
         self.run.recorder.bytes_in[self.index] = self._bytes
+        malformed = False
         try:
             if data:
                 reader.feed(data)
             else:
                 reader.feed_eof()
         except MalformedError:
+            malformed = True
+        if reader.status >= 200:
+            self.run.recorder.status[self.index] = reader.status
+        if malformed:
             self._end(Outcome.PROTOCOL, now)
             return
-        finally:
-            if reader.status >= 200:
-                self.run.recorder.status[self.index] = reader.status
         if reader.complete:
             outcome = Outcome.from_status(reader.status)
             if whole and data:
-                self.run.memo.remember(data, reader.status, outcome, keep_alive=reader.keep_alive)
+                keep_alive = reader.keep_alive and self.run.reuse
+                self.run.memo.remember(data, reader.status, outcome, keep_alive=keep_alive)
             self._end(outcome, now, keep_alive=reader.keep_alive)
         elif not data:
             self._end(self._unanswered(Outcome.CLOSED), now)
@@ -316,15 +314,7 @@ class Connection:
         run.ended(self)
 
     def _failed_to_connect(self, error: int) -> None:
-        if error in _CLIENT_ERRNOS:
-            outcome = Outcome.CLIENT
-        elif error in _REFUSED_ERRNOS:
-            outcome = Outcome.REFUSED
-        elif error == errno.ETIMEDOUT:
-            outcome = Outcome.CONNECT_TIMEOUT
-        else:
-            outcome = Outcome.RESET
-        self._failed(outcome)
+        self._failed(Outcome.from_errno(error) or Outcome.RESET)
 
     def _failed(self, outcome: Outcome) -> None:
         if self.index >= 0:
@@ -339,9 +329,8 @@ class Connection:
             return Outcome.TLS
         if error.errno == errno.ETIMEDOUT:
             return Outcome.TIMEOUT
-        if error.errno in _CLIENT_ERRNOS:
-            return Outcome.CLIENT
-        return self._unanswered(Outcome.RESET)
+        outcome = Outcome.from_errno(error.errno) or Outcome.RESET
+        return self._unanswered(outcome) if outcome == Outcome.RESET else outcome
 
     def _unanswered(self, outcome: Outcome) -> Outcome:
         """`stale` instead, where a connection that had stood idle ended before any byte of the response."""

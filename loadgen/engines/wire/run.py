@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from time import perf_counter_ns
 from typing import Final
 
@@ -16,7 +15,7 @@ from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
 from loadgen.request import encode_request
 from loadgen.samples import MISSING
-from loadgen.tls import make_tls_context
+from loadgen.tls import tls_context
 
 _BATCH: Final = 512
 _TURN_NS: Final = 5_000_000
@@ -45,10 +44,10 @@ class WireRun:
         target, workload = job.plan.target, job.plan.workload
         self.recorder = job.recorder
         self.sockaddr = job.address.sockaddr
-        self.request = encode_request(target, close=not workload.reuses_connections)
+        self.request = encode_request(job.plan)
         self.head_only = target.method == "HEAD"
         self.reuse = workload.reuses_connections
-        self.tls: ssl.SSLContext | None = make_tls_context(target) if target.scheme == "https" else None
+        self.tls = tls_context(target, alpn=("http/1.1",))
         self.server_hostname = target.host
         self.none_resent = 0 if HAS_TCP_INFO else MISSING
         self.request_size = len(self.request)
