@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -100,6 +101,8 @@ def _open_sinks(
         except OSError as error:
             raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
 
+    # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
+    make_samples_sink = None if samples is None else samples_sink(samples)
     file = sys.stdout if output is None else create("--output", output)
     sinks: list[Sink] = []
     match output_format:
@@ -109,8 +112,8 @@ def _open_sinks(
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file))
-    if samples is not None:
-        sinks.append(samples_sink(samples, create("--samples", samples)))
+    if samples is not None and make_samples_sink is not None:
+        sinks.append(make_samples_sink(create("--samples", samples)))
     return sinks
 
 
@@ -120,15 +123,18 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
 
     any_ok = interrupted = False
     noted = "" if note else None
+    on_terminal = sys.stderr.isatty()
+    if on_terminal:
+        from loadgen.progress import ProgressLine
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with ExitStack() as stack:
-        observer = None
-        if sys.stderr.isatty():
-            from loadgen.progress import ProgressLine
-
-            observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs))
+        observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
         session = stack.enter_context(Session(plan, observer=observer))
         try:
             for run in session.runs():
+                if observer is not None:
+                    observer.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
                     print(f"loadgen: {plan.target.method} {plan.target.url} at {noted}", file=sys.stderr)

@@ -32,12 +32,13 @@ def run_app(
     """
     expected = {**(exit_codes or {}), LoadgenError: EXIT_USAGE}
     command = typer.main.get_command(app)
+    _open_standard_streams()
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _complain(name, _first_line(error), EXIT_USAGE)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is typer's own answer to a broken pipe
         # The reader has gone, as in `| head`. Nothing more can be said to it, also not by the interpreter at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_NOTHING
@@ -52,6 +53,20 @@ def run_app(
         tail = getattr(error, "log_tail", "")
         return _complain(name, f"{error}\n{tail}" if tail else str(error), code)
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _open_standard_streams() -> None:
+    """Gives each of the three that the command was started without, as by `>&-`, the null device.
+
+    Left free, its number would go to the next socket: libuv does not close one that low, it aborts.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def _complain(name: str, text: str, code: int) -> int:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol
 
-from loadgen.address import Address, resolve
+from loadgen.address import Address, choose, lookup
 from loadgen.engines import Job, load_engine
-from loadgen.errors import UsageError
+from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Finding, explain
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
@@ -92,19 +92,27 @@ class Session:
 
         Raises:
             UsageError: the target has a public address, and the plan does not allow that.
+            CapacityError: there is no memory for so many rows.
         """
         plan = self.plan
-        recorder = Recorder(plan.workload.requests)
+        try:
+            recorder = Recorder(plan.workload.requests)
+        except (MemoryError, OverflowError):
+            raise CapacityError(
+                f"the rows of {plan.workload.requests:,} requests do not fit in memory: ask for fewer (-n)"
+            ) from None
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, interrupted = ClientUse(0.0, 0.0, 0.0), False
         try:
-            address = resolve(plan.target)
+            addresses = lookup(plan.target)
         except socket.gaierror:
             _fail_all(recorder, Outcome.DNS)
             where = plan.target.host
         else:
-            _guard(address, plan)
+            for address in addresses:  # before `choose`, which connects
+                _guard(address, plan)
+            address = choose(addresses)
             where = str(address)
             job = Job(plan, address, make_schedule(plan.workload), recorder)
             with _no_garbage_collection():

@@ -129,8 +129,8 @@ class WireRun:
         self._spare = [c for c in self._connections.values() if c.state in (State.IDLE, State.LOST)]
         for connection in [c for c in self._connections.values() if c.state in (State.CONNECTING, State.HANDSHAKE)]:
             connection.close()
+            del self._connections[connection.fd]
             self._refused_early.append(Outcome.CONNECT_TIMEOUT)
-        self._connections = {}
 
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
@@ -231,7 +231,7 @@ class WireRun:
         connect_ns = round(min(self._timeout_s, self._connect_timeout_s) * 1e9)
         now = perf_counter_ns()
         next_ns = now + connect_ns
-        for connection in list(self._connections.values()):
+        for connection in [c for c in self._connections.values() if c.index >= 0]:  # the others wait for the release
             limit_ns = connect_ns if connection.state == State.CONNECTING else timeout_ns
             deadline_ns = connection.begun_ns + limit_ns
             if deadline_ns <= now:
