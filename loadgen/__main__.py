@@ -14,6 +14,9 @@ def main() -> None:
     # the usual handler back when it has loaded all.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    # numpy's linear algebra starts a thread for each CPU as it is imported. Nothing here uses them, and starting them
+    # costs more than most runs' arithmetic.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from loadgen.cli import main as run
 

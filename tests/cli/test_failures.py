@@ -109,7 +109,7 @@ def test_a_server_that_hangs_up(loadgen: Loadgen, server: Server) -> None:
         (["--timeout", "0"], "above 0"),
         (["--engine", "curl"], "'wire', 'aiohttp', 'httpx'"),
         (["--http2"], "--engine httpx"),
-        (["--cacert", "/nonexistent/ca.pem", "https://127.0.0.1:1/"], "not a PEM file of certificates"),
+        (["--cacert", "/nonexistent/ca.pem", "https://127.0.0.1:1/"], "a PEM file is expected"),
         (["--nonsense"], "No such option: --nonsense"),
         (["http://127.0.0.1/", "http://127.0.0.1/"], "unexpected extra argument"),
     ],

@@ -148,10 +148,11 @@ class Memo:
     give the same answer again and again.
     """
 
-    __slots__ = ("data", "keep_alive", "outcome", "status")
+    __slots__ = ("data", "keep_alive", "outcome", "size", "status")
 
     def __init__(self) -> None:
         self.data = b""
+        self.size = -1
         self.status = 0
         self.outcome = Outcome.OK
         self.keep_alive = False
@@ -159,6 +160,7 @@ class Memo:
     def remember(self, data: bytes, status: int, outcome: Outcome, *, keep_alive: bool) -> None:
         """Takes the place of the one before."""
         self.data = data
+        self.size = len(data)
         self.status = status
         self.outcome = outcome
         self.keep_alive = keep_alive
