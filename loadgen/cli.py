@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loadgen import options as opt
-from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, run_app
+from loadgen.command import create_file, run_app
+from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
 from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
@@ -95,15 +96,11 @@ def _open_sinks(
     """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
     from loadgen.output import CsvSink, JsonSink, TextSink, samples_sink
 
-    def create(option: str, path: Path) -> TextIO:
-        try:
-            return stack.enter_context(path.open("w", encoding="utf-8", newline=""))
-        except OSError as error:
-            raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
-
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
+    if samples is not None and output is not None and samples.resolve() == output.resolve():
+        raise UsageError(f"--output and --samples are both {output}: name two files")
     make_samples_sink = None if samples is None else samples_sink(samples)
-    file = sys.stdout if output is None else create("--output", output)
+    file = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
     sinks: list[Sink] = []
     match output_format:
         case opt.OutputFormat.TEXT:
@@ -113,7 +110,7 @@ def _open_sinks(
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file))
     if samples is not None and make_samples_sink is not None:
-        sinks.append(make_samples_sink(create("--samples", samples)))
+        sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
     return sinks
 
 
@@ -126,8 +123,7 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     on_terminal = sys.stderr.isatty()
     if on_terminal:
         from loadgen.progress import ProgressLine
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    all_is_loaded()
     with ExitStack() as stack:
         observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
         session = stack.enter_context(Session(plan, observer=observer))

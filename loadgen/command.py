@@ -1,4 +1,4 @@
-"""What the commands `loadgen` and `rig` have in common: exit codes, and errors as one line."""
+"""What the commands `loadgen` and `rig` have in common: errors as one line, and files to write."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, TextIO
 
 import typer
 
-from loadgen.errors import LoadgenError
-
-EXIT_OK: Final = 0
-EXIT_MISSED: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_NOTHING: Final = 3
-EXIT_INTERRUPTED: Final = 130
+from loadgen.errors import LoadgenError, UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
 
 
 def run_app(
@@ -67,6 +63,18 @@ def _open_standard_streams() -> None:
                 os.dup2(descriptor, number)
                 os.close(descriptor)
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def create_file(option: str, path: Path) -> TextIO:
+    """A file to write results to. Open it before anything is fired: a name that cannot be written is found out then.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        return path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
 
 
 def _complain(name: str, text: str, code: int) -> int:

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol
@@ -126,18 +126,24 @@ class Session:
         async with Watch() as watch:
             task = asyncio.ensure_future(self._engine.run(job))
             ticking = asyncio.ensure_future(self._tick())
+            stopped = asyncio.Event()
+
+            def stop() -> None:
+                stopped.set()
+                task.cancel()
+
+            before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
             for number in _STOP_SIGNALS:
-                loop.add_signal_handler(number, task.cancel)
+                loop.add_signal_handler(number, stop)
             try:
-                await task
-                interrupted = False
-            except asyncio.CancelledError:
-                interrupted = True
+                with suppress(asyncio.CancelledError):
+                    await task
             finally:
                 ticking.cancel()
-                for number in _STOP_SIGNALS:
+                for number, handler in before.items():
                     loop.remove_signal_handler(number)
-        return watch.use, interrupted
+                    signal.signal(number, handler)
+        return watch.use, stopped.is_set()
 
     async def _tick(self) -> None:
         while self.observer is not None:

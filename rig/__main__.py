@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import sys
+from loadgen.entry import enter
 
 
 def main() -> None:
     """Runs the command and exits with its code."""
-    try:
-        from rig.cli import main as run
-
-        code = run()
-    except KeyboardInterrupt:
-        code = 130
-    # All is said. A Ctrl-C from here on could only make a traceback, out of the interpreter's own end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.exit(code)
+    enter("rig.cli")
 
 
 if __name__ == "__main__":

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from loadgen import options as opt
-from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE, run_app
+from loadgen.command import create_file, run_app
+from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
 from servers.errors import ServersError, StartError
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def serve(
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
 
+    all_is_loaded()
     serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
 
 
@@ -147,14 +150,14 @@ def compare(
     instances = [parse_spec(spec) for spec in profile]
     interrupt_on_sigterm()
     check_capacity(plan)  # as the options and specs: found out before a server starts
-    with (
-        _create("--output", output, sys.stdout) as out,
-        _create("--samples", samples, None) as samples_file,
-        Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison,
-    ):
+    all_is_loaded()
+    with ExitStack() as stack:
+        out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
+        samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
+        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
+        stack.enter_context(comparison)
         interrupted = _carry_out(comparison, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
-        assert out is not None
         _print(comparison.measured, out, output_format, quiet=quiet)
         if samples_file is not None:
             _write_rows(comparison.measured, samples_file)
@@ -165,24 +168,8 @@ def compare(
     raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
 
 
-@contextmanager
-def _create(option: str, path: Path | None, otherwise: TextIO | None) -> Iterator[TextIO | None]:
-    """The file at a path, opened before anything is started: a name that cannot be written is found out now."""
-    if path is None:
-        yield otherwise
-        return
-    try:
-        file = path.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
-    with file:
-        yield file
-
-
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
     """Carries the runs out; returns whether that was interrupted."""
-    from rig.serving import interrupt_on_sigterm
-
     with ExitStack() as stack:
         progress = None
         if sys.stderr.isatty():
@@ -192,7 +179,6 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
-                interrupt_on_sigterm()  # a session has the signal while it runs, and leaves it at the default
                 _report_dead(comparison)
                 if run.interrupted:
                     return True
