@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,20 +37,34 @@ class Address:
         return f"{host}:{self.sockaddr[1]}"
 
 
-def resolve(target: Target) -> Address:
-    """The address to use for a run.
-
-    Where the name has several (`localhost` is often ::1 and 127.0.0.1), the first that takes a connection is used, so
-    that a server on one of them is found; the probe is closed at once. Where none does, the first.
+def lookup(target: Target) -> list[Address]:
+    """All addresses of the target's name. Sends nothing to any of them.
 
     Raises:
         OSError: (socket.gaierror) the name has no address.
     """
     found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(Address(family, sockaddr) for family, _, _, _, sockaddr in found))  # type: ignore[arg-type]
+    return list(dict.fromkeys(Address(family, sockaddr) for family, _, _, _, sockaddr in found))  # type: ignore[arg-type]
+
+
+def choose(addresses: Sequence[Address]) -> Address:
+    """The address to use for a run.
+
+    Where there are several (`localhost` is often ::1 and 127.0.0.1), the first that takes a connection is used, so
+    that a server on one of them is found; the probe is closed at once. Where none does, the first.
+    """
     if len(addresses) == 1:
         return addresses[0]
     return next((address for address in addresses if _accepts(address)), addresses[0])
+
+
+def resolve(target: Target) -> Address:
+    """The address to use for a run: `choose` of `lookup`.
+
+    Raises:
+        OSError: (socket.gaierror) the name has no address.
+    """
+    return choose(lookup(target))
 
 
 def _accepts(address: Address) -> bool:

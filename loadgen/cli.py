@@ -6,13 +6,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loadgen import options as opt
-from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, run_app
+from loadgen.command import create_file, run_app
+from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
 from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
@@ -94,13 +96,11 @@ def _open_sinks(
     """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
     from loadgen.output import CsvSink, JsonSink, TextSink, samples_sink
 
-    def create(option: str, path: Path) -> TextIO:
-        try:
-            return stack.enter_context(path.open("w", encoding="utf-8", newline=""))
-        except OSError as error:
-            raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
-
-    file = sys.stdout if output is None else create("--output", output)
+    # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
+    if samples is not None and output is not None and samples.resolve() == output.resolve():
+        raise UsageError(f"--output and --samples are both {output}: name two files")
+    make_samples_sink = None if samples is None else samples_sink(samples)
+    file = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
     sinks: list[Sink] = []
     match output_format:
         case opt.OutputFormat.TEXT:
@@ -109,8 +109,8 @@ def _open_sinks(
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file))
-    if samples is not None:
-        sinks.append(samples_sink(samples, create("--samples", samples)))
+    if samples is not None and make_samples_sink is not None:
+        sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
     return sinks
 
 
@@ -120,15 +120,17 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
 
     any_ok = interrupted = False
     noted = "" if note else None
+    on_terminal = sys.stderr.isatty()
+    if on_terminal:
+        from loadgen.progress import ProgressLine
+    all_is_loaded()
     with ExitStack() as stack:
-        observer = None
-        if sys.stderr.isatty():
-            from loadgen.progress import ProgressLine
-
-            observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs))
+        observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
         session = stack.enter_context(Session(plan, observer=observer))
         try:
             for run in session.runs():
+                if observer is not None:
+                    observer.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
                     print(f"loadgen: {plan.target.method} {plan.target.url} at {noted}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the commands `loadgen` and `rig` have in common: exit codes, and errors as one line."""
+"""What the commands `loadgen` and `rig` have in common: errors as one line, and files to write."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, TextIO
 
 import typer
 
-from loadgen.errors import LoadgenError
-
-EXIT_OK: Final = 0
-EXIT_MISSED: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_NOTHING: Final = 3
-EXIT_INTERRUPTED: Final = 130
+from loadgen.errors import LoadgenError, UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
 
 
 def run_app(
@@ -32,12 +28,13 @@ def run_app(
     """
     expected = {**(exit_codes or {}), LoadgenError: EXIT_USAGE}
     command = typer.main.get_command(app)
+    _open_standard_streams()
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _complain(name, _first_line(error), EXIT_USAGE)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is typer's own answer to a broken pipe
         # The reader has gone, as in `| head`. Nothing more can be said to it, also not by the interpreter at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_NOTHING
@@ -52,6 +49,32 @@ def run_app(
         tail = getattr(error, "log_tail", "")
         return _complain(name, f"{error}\n{tail}" if tail else str(error), code)
     return code if isinstance(code, int) else EXIT_OK
+
+
+def _open_standard_streams() -> None:
+    """Gives each of the three that the command was started without, as by `>&-`, the null device.
+
+    Left free, its number would go to the next socket: libuv does not close one that low, it aborts.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def create_file(option: str, path: Path) -> TextIO:
+    """A file to write results to. Open it before anything is fired: a name that cannot be written is found out then.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        return path.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
 
 
 def _complain(name: str, text: str, code: int) -> int:

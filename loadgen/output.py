@@ -95,15 +95,15 @@ class JsonSamplesSink:
         self._file.flush()
 
 
-def samples_sink(path: Path, file: TextIO) -> Sink:
-    """The sink that a samples file's name asks for.
+def samples_sink(path: Path) -> type[CsvSink] | type[JsonSamplesSink]:
+    """The sink, to be made over the open file, that a samples file's name asks for.
 
     Raises:
         UsageError: the name ends in neither .csv nor .json.
     """
     match path.suffix:
         case ".csv":
-            return CsvSink(file)
+            return CsvSink
         case ".json":
-            return JsonSamplesSink(file)
+            return JsonSamplesSink
     raise UsageError(f"--samples {path}: the name must end in .csv or .json")

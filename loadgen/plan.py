@@ -16,6 +16,7 @@ DEFAULT_URL: Final = "http://127.0.0.1:8080/sleep"
 ENGINES: Final = ("wire", "aiohttp", "httpx")
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # may not stand in a field's value (RFC 9110, 5.5)
 _PORTS: Final = {"http": 80, "https": 443}
 
 Header = tuple[str, str]
@@ -31,8 +32,8 @@ def parse_header(line: str) -> Header:
     name, value = name.strip(), value.strip(" \t")
     if not colon or not _TOKEN.fullmatch(name):
         raise UsageError(f"header {line!r} is not accepted: write it as 'Name: value'")
-    if any(c in value for c in "\r\n\0"):
-        raise UsageError(f"header {line!r} is not accepted: its value holds a line break")
+    if _CONTROL.search(value):
+        raise UsageError(f"header {line!r} is not accepted: its value holds a control character")
     return name, value
 
 
@@ -98,9 +99,12 @@ class Target:
 
 
 def _ascii_host(host: str, url: str) -> str:
-    """The host in ASCII (IDNA for others), or a UsageError."""
+    """The host in ASCII (IDNA for others), or a UsageError.
+
+    A host in ASCII goes through the same: what `getaddrinfo` cannot encode, such as an empty label, is refused here.
+    """
     try:
-        encoded = host if host.isascii() else host.encode("idna").decode("ascii")
+        encoded = host.encode("idna").decode("ascii")
     except UnicodeError:
         raise UsageError(f"URL {url!r} is not accepted: {host!r} is not a host name") from None
     if not re.fullmatch(r"[0-9A-Za-z._\-:%]+", encoded):
@@ -110,9 +114,12 @@ def _ascii_host(host: str, url: str) -> str:
 
 def _request_path(parts: SplitResult) -> str:
     """Path and query, with what may not stand in a request line percent-encoded."""
-    safe = "/:@!$&'()*+,;=-._~%?"
-    path = quote(parts.path or "/", safe=safe)
-    return f"{path}?{quote(parts.query, safe=safe)}" if parts.query else path
+
+    def encode(text: str) -> str:
+        return quote(text, safe="/:@!$&'()*+,;=-._~%?", errors="surrogateescape")  # arguments need not be UTF-8
+
+    path = encode(parts.path or "/")
+    return f"{path}?{encode(parts.query)}" if parts.query else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ class ProgressLine:
 
     def begin(self, run: int, recorder: Recorder) -> None:
         """A run begins."""
+        self._progress.start()
         self._begun += 1
         self._recorder = recorder
         name = "warm-up" if run == WARMUP else f"run {run}"
@@ -64,6 +65,10 @@ class ProgressLine:
         begun = int(np.count_nonzero(np.frombuffer(self._recorder.begun, dtype=np.int64) != MISSING))
         self._progress.update(self._task, completed=ended, in_flight=begun - ended, ok=ok, failed=ended - ok)
         self._progress.refresh()
+
+    def hide(self) -> None:
+        """Clears the line until the next run begins: what is printed meanwhile stands on lines of its own."""
+        self._progress.stop()
 
     def print(self, text: str) -> None:
         """Prints above the line."""

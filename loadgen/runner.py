@@ -8,14 +8,14 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Protocol
 
-from loadgen.address import Address, resolve
+from loadgen.address import Address, choose, lookup
 from loadgen.engines import Job, load_engine
-from loadgen.errors import UsageError
+from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
 from loadgen.kernel import available_cpus
@@ -111,19 +111,27 @@ class Session:
 
         Raises:
             UsageError: the target has a public address, and the plan does not allow that.
+            CapacityError: there is no memory for so many rows.
         """
         plan = self.plan
-        recorder = Recorder(plan.workload.requests)
+        try:
+            recorder = Recorder(plan.workload.requests)
+        except (MemoryError, OverflowError):
+            raise CapacityError(
+                f"the rows of {plan.workload.requests:,} requests do not fit in memory: ask for fewer (-n)"
+            ) from None
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
         try:
-            address = resolve(plan.target)
+            addresses = lookup(plan.target)
         except socket.gaierror:
             _fail_all(recorder, Outcome.DNS)
             where = plan.target.host
         else:
-            _guard(address, plan)
+            for address in addresses:  # before `choose`, which connects
+                _guard(address, plan)
+            address = choose(addresses)
             where = str(address)
             job = Job(plan, address, make_schedule(plan.workload), recorder)
             with _no_garbage_collection():
@@ -146,18 +154,24 @@ class Session:
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
             ticking = asyncio.ensure_future(self._tick())
+            stopped = asyncio.Event()
+
+            def stop() -> None:
+                stopped.set()
+                task.cancel()
+
+            before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
             for number in _STOP_SIGNALS:
-                loop.add_signal_handler(number, task.cancel)
+                loop.add_signal_handler(number, stop)
             try:
-                await task
-                interrupted = False
-            except asyncio.CancelledError:
-                interrupted = True
+                with suppress(asyncio.CancelledError):
+                    await task
             finally:
                 ticking.cancel()
-                for number in _STOP_SIGNALS:
+                for number, handler in before.items():
                     loop.remove_signal_handler(number)
-        return watch.use, server.view(), interrupted
+                    signal.signal(number, handler)
+        return watch.use, server.view(), stopped.is_set()
 
     async def _tick(self) -> None:
         while self.observer is not None:

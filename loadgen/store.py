@@ -9,7 +9,6 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import groupby
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -28,6 +27,8 @@ _DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
     "resent": np.int16,
 }
 _NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent"))
+_LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in _DTYPES.items()}
+_LABELS: Final = tuple(outcome.label for outcome in Outcome)
 _COLUMNS: Final = tuple(field.name for field in fields(Samples))
 
 
@@ -49,19 +50,31 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
     """The runs of a file written with CSV_HEADER and `csv_rows`, by number.
 
     Raises:
-        DataError: with line and column, where it is not such a file.
+        DataError: with the line, where it is not such a file.
     """
-    reader = csv.DictReader(file)
-    if reader.fieldnames is None or tuple(reader.fieldnames) != CSV_HEADER:
-        raise DataError(f"not a file of samples: its first line must be {','.join(CSV_HEADER)}")
+    reader = csv.reader(file)
+    runs: dict[int, list[list[int]]] = {}
+    rows: list[list[int]] = []
+    run = None
     try:
-        runs = {
-            run: {name: [row[_public_name(name)] for row in rows] for name in _COLUMNS}
-            for run, rows in ((run, list(group)) for run, group in groupby(reader, key=lambda row: int(row["run"])))
-        }
-        return {run: _from_public(columns) for run, columns in runs.items()}
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise DataError(f"not a file of samples, near line {reader.line_num}: {error}") from None
+        if tuple(next(reader, ())) != CSV_HEADER:
+            raise DataError(f"not a file of samples: line 1 must be {','.join(CSV_HEADER)}")
+        for row in filter(None, reader):
+            if len(row) != len(CSV_HEADER):
+                raise ValueError(f"{len(row)} fields, not {len(CSV_HEADER)}")
+            if run is None or int(row[0]) != run:
+                run = int(row[0])
+                if run in runs:
+                    raise ValueError(f"run {run} has ended before")
+                rows = runs[run] = []
+            if int(row[1]) != len(rows):
+                raise ValueError(f"request {row[1]} where {len(rows)} comes next")
+            rows.append([_from_public(name, value) for name, value in zip(_COLUMNS, row[2:], strict=True)])
+    except UnicodeDecodeError as error:  # met when a block is read, which says nothing of the line
+        raise DataError(f"not a file of samples: {error}") from None
+    except (ValueError, csv.Error) as error:
+        raise DataError(f"not a file of samples, line {reader.line_num}: {error}") from None
+    return {run: _to_samples(dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))) for run, rows in runs.items()}
 
 
 def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:
@@ -85,35 +98,44 @@ def read_json(file: TextIO) -> dict[int, Samples]:
         data = json.load(file)
         if data["schema"] != JSON_SCHEMA:
             raise DataError(f"not a file of samples: its schema is {data['schema']!r}, not {JSON_SCHEMA!r}")
-        return {
-            int(run["run"]): _from_public({name: run["columns"][_public_name(name)] for name in _COLUMNS})
-            for run in data["runs"]
-        }
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        runs: dict[int, Samples] = {}
+        for run in data["runs"]:
+            if run["run"] in runs:
+                raise ValueError(f"run {run['run']} twice")
+            columns = {name: run["columns"][_public_name(name)] for name in _COLUMNS}
+            runs[int(run["run"])] = _to_samples(
+                {name: [_from_public(name, value) for value in values] for name, values in columns.items()}
+            )
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"not a file of samples: {error!r}") from None
+    return runs
 
 
 def _to_public(name: str, column: Iterable[Any]) -> list[Any]:
     """A column as a reader sees it."""
     values: list[int] = np.asarray(column).tolist()
     if name == "outcome":
-        labels = [outcome.label for outcome in Outcome]
-        return [labels[value] for value in values]
+        return [_LABELS[value] for value in values]
     if name in _NULLABLE:
         return [None if value == MISSING else value for value in values]
     return values
 
 
-def _from_public(columns: Mapping[str, Sequence[Any]]) -> Samples:
-    arrays = {}
-    for name, values in columns.items():
-        if name == "outcome":
-            numbers = [int(Outcome.from_label(value)) for value in values]
-        elif name in _NULLABLE:
-            numbers = [MISSING if value in (None, "") else int(value) for value in values]
-        else:
-            numbers = [int(value) for value in values]
-        arrays[name] = np.array(numbers, dtype=_DTYPES[name])
+def _from_public(name: str, value: object) -> int:
+    """A value of a column as Samples holds it."""
+    if name == "outcome":
+        if value not in _LABELS:
+            raise ValueError(f"outcome {value!r} is none of {', '.join(_LABELS)}")
+        return _LABELS.index(value)
+    if name in _NULLABLE and value in (None, ""):
+        return MISSING
+    if isinstance(value, str | int) and 0 <= (number := int(value)) <= _LIMITS[name]:
+        return number
+    raise ValueError(f"{_public_name(name)} {value!r} is not a number that can stand there")
+
+
+def _to_samples(columns: Mapping[str, Sequence[int]]) -> Samples:
+    arrays = {name: np.array(values, dtype=_DTYPES[name]) for name, values in columns.items()}
     if len({len(array) for array in arrays.values()}) > 1:
         raise ValueError("columns of different lengths")
     return Samples(**arrays)

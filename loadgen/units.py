@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -20,6 +21,7 @@ def parse_duration(text: str) -> float:
     if text == "0":
         return 0.0
     match = _DURATION.fullmatch(text.strip())
-    if match is None:
+    seconds = math.inf if match is None else float(match[1]) * _FACTORS[match[2]]
+    if seconds == math.inf:  # also what no float can hold
         raise UsageError(f"duration {text!r} is not accepted: write a number and a unit, as in 1500ms, 2s or 1m")
-    return float(match[1]) * _FACTORS[match[2]]
+    return seconds

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from loadgen.entry import enter
 
 
 def main() -> None:
     """Runs the command and exits with its code."""
-    try:
-        from rig.cli import main as run
-
-        code = run()
-    except KeyboardInterrupt:
-        code = 130
-    sys.exit(code)
+    enter("rig.cli")
 
 
 if __name__ == "__main__":

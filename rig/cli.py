@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from loadgen import options as opt
-from loadgen.command import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE, run_app
+from loadgen.command import create_file, run_app
+from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
 from servers.errors import ServersError, StartError
 
 if TYPE_CHECKING:
@@ -59,6 +61,12 @@ Specs = Annotated[
 ]
 
 
+SamplesFile = Annotated[
+    Path | None,
+    typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
+]
+
+
 @app.command()
 def profiles() -> None:
     """Lists profiles, knobs, and what limits each."""
@@ -78,8 +86,8 @@ def serve(
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
 
-    for line in serve_until_stopped(parse_spec(profile), host, port):
-        print(line, flush=True)
+    all_is_loaded()
+    serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
 
 
 @app.command(epilog=_COMPARE_EXAMPLES)
@@ -106,7 +114,7 @@ def compare(
     connect_timeout: opt.ConnectTimeout = None,
     output_format: opt.Format = opt.OutputFormat.TEXT,
     output: opt.Output = None,
-    samples: opt.Samples = None,
+    samples: SamplesFile = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Fires at several profiles in turns.
@@ -116,6 +124,8 @@ def compare(
     """
     if not path.startswith("/"):
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
+    if samples is not None and samples.suffix != ".csv":
+        raise UsageError(f"--samples {samples}: the name must end in .csv")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
     load = opt.LoadOptions(
         n=n,
@@ -130,37 +140,32 @@ def compare(
         timeout=timeout,
         connect_timeout=connect_timeout,
     )
-    load.plan(request.target(f"http://127.0.0.1{path}"))  # so that a wrong option is found out before a server starts
+    plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
+    from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.serving import interrupt_on_sigterm
     from servers.catalog import parse_spec
 
     instances = [parse_spec(spec) for spec in profile]
-    with _create("--output", output, sys.stdout) as out, _create("--samples", samples, None) as samples_file:
-        with Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}"))) as comparison:
-            interrupted = _carry_out(comparison, sequential=sequential)
-        assert out is not None
+    interrupt_on_sigterm()
+    check_capacity(plan)  # as the options and specs: found out before a server starts
+    all_is_loaded()
+    with ExitStack() as stack:
+        out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
+        samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
+        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
+        stack.enter_context(comparison)
+        interrupted = _carry_out(comparison, sequential=sequential)
+        # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         _print(comparison.measured, out, output_format, quiet=quiet)
         if samples_file is not None:
             _write_rows(comparison.measured, samples_file)
+            samples_file.flush()
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
     raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
-
-
-@contextmanager
-def _create(option: str, path: Path | None, otherwise: TextIO | None) -> Iterator[TextIO | None]:
-    """The file at a path, opened before anything is started: a name that cannot be written is found out now."""
-    if path is None:
-        yield otherwise
-        return
-    try:
-        file = path.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
-    with file:
-        yield file
 
 
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
@@ -184,8 +189,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
 
 def _report_dead(comparison: Comparison) -> None:
     for server in comparison.newly_dead():
-        print(f"rig: {server.instance.spec} ended by itself; the end of its log:", file=sys.stderr)
-        print(server.log_tail(), file=sys.stderr)
+        tail = server.log_tail()
+        told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
+        print(f"rig: {server.instance.spec} ended by itself{told}", file=sys.stderr)
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:

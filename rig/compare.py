@@ -30,10 +30,10 @@ class Measured:
     runs: list[Run] = field(default_factory=list)
 
     def median_ms(self, figure: str) -> float | None:
-        """The median over the runs of `wall`, or of a response time such as `p50`; in ms. None where no run has it."""
+        """The median over the runs of `wall`, or of a response time such as `p50`; in ms; None: no whole run has it."""
         values = [
             run.summary.wall_ns if figure == "wall" else getattr(run.summary.times, f"{figure}_ns", None)
-            for run in self.runs
+            for run in self._whole_runs
             if run.summary.ok
         ]
         known = [value for value in values if value is not None]
@@ -41,8 +41,13 @@ class Measured:
 
     @property
     def median_late(self) -> float | None:
-        """The median number of late requests a run; None where there is no run."""
-        return median(run.summary.over for run in self.runs) if self.runs else None
+        """The median number of late requests a run; None where there is no whole run."""
+        return median(run.summary.over for run in self._whole_runs) if self._whole_runs else None
+
+    @property
+    def _whole_runs(self) -> list[Run]:
+        """Those that were not interrupted: the wall and the lateness of the other say when Ctrl-C came, no more."""
+        return [run for run in self.runs if not run.interrupted]
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -15,23 +15,29 @@ from servers.process import start
 _LOOK_S = 0.2
 
 
-def serve_until_stopped(instance: Instance, host: str, port: int) -> Iterator[str]:
-    """Serves until SIGINT or SIGTERM, and gives the lines to print meanwhile.
+def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serves until SIGINT or SIGTERM; `tell` is given each line for the user once the server is ready.
 
     Raises:
         servers.errors.ServersError: it could not start, or ended by itself.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt_on_sigterm()
     with start(instance, host, port) as server:
-        yield f"{instance.spec} ({instance.profile.server}) listens on {server.url}"
-        yield f"limited by {instance.limits}"
-        yield "Ctrl-C stops it"
+        # From the first line on a reader may stop it, before the others are out.
         try:
+            tell(f"{instance.spec} ({instance.profile.server}) listens on {server.url}")
+            tell(f"limited by {instance.limits}")
+            tell("Ctrl-C stops it")
             while server.alive():
                 time.sleep(_LOOK_S)
         except KeyboardInterrupt:
             return
         raise StartError(f"{instance.spec} ended by itself", log_tail=server.log_tail(), log_path=server.log_path)
+
+
+def interrupt_on_sigterm() -> None:
+    """Have SIGTERM do what Ctrl-C does: what was started is stopped, and what was measured is printed."""
+    signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -189,9 +189,11 @@ class RunningServer:
             signal_group(self._process.pid, signal.SIGTERM)
             try:
                 self._process.wait(STOP_GRACE_S)
-            except subprocess.TimeoutExpired:
+            except BaseException as error:  # also a second Ctrl-C: nothing may be left behind
                 signal_group(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
         self._kill_rest()
         self._stats.close()
         if self._own_directory and not keep_log:

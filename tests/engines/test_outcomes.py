@@ -88,17 +88,19 @@ SEES_PARTIAL_HEADS = {"wire": True, "aiohttp": False, "httpx": True}
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.method}{case.path}")
 def test_each_behaviour_has_its_outcome(engine: str, server: MisbehavingServer, case: Case) -> None:
-    samples = fire(engine, server.url(case.path), 3, timeout_s=case.timeout_s, method=case.method)
+    # A flood takes all the CPU that server and client have in this one process: a second would starve.
+    n = 1 if case.path.startswith("/endless") else 3
+    samples = fire(engine, server.url(case.path), n, timeout_s=case.timeout_s, method=case.method)
 
     outcome, status, _why = KNOWN.get((engine, case.path), (case.outcome, case.status, ""))
-    assert outcomes(samples) == {outcome.label: 3}
-    assert samples.status.tolist() == [status] * 3
+    assert outcomes(samples) == {outcome.label: n}
+    assert samples.status.tolist() == [status] * n
     assert (samples.connected != MISSING).all()
     assert (samples.reused == 0).all()
     is_seen = case.first_byte and (SEES_PARTIAL_HEADS[engine] or status != MISSING)
     assert ((samples.first_byte != MISSING) == is_seen).all()
     assert ((samples.bytes_in > 0) == is_seen).all()
-    assert len(server.received) == 3
+    assert len(server.received) == n
 
 
 def test_no_listener_is_refused(engine: str) -> None:

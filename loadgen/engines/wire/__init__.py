@@ -1,7 +1,7 @@
 """The default engine: HTTP/1.1 on sockets of its own, at the kernel's floor.
 
     run         one run: releases requests, dispatches readiness, bounds their time
-    connection  one socket and the request on it, from connect to outcome
+    connection  one socket and the request on it, from connect to outcome; tls_connection the same with TLS
     response    when is a response complete, and is it well-formed (httptools)
     poller      readiness of many sockets as one descriptor that any asyncio loop can watch
 

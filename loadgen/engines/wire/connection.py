@@ -23,8 +23,6 @@ from loadgen.samples import MISSING
 if TYPE_CHECKING:
     from loadgen.engines.wire.run import WireRun
 
-READ_SIZE: Final = 65536
-
 RESEND_VISIBLE_NS: Final = 2_000_000
 """No retransmission is quicker: the least retransmission time-out is 200 ms, a tail loss probe waits two ticks or
 more (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). Faster requests are not asked for theirs."""
@@ -35,6 +33,7 @@ class State(enum.IntEnum):
 
     CONNECTING = 0
     HANDSHAKE = 1
+    """Of TLS; the connection is a `TlsConnection`."""
     IDLE = 2
     WRITING = 3
     READING = 4
@@ -50,8 +49,8 @@ class Connection:
     """A socket, and while it carries one, request number `index` (-1: none)."""
 
     __slots__ = (
-        "_bytes", "_reader", "_recv", "_retrans", "_reused", "_send", "_sent", "begun_ns", "fd", "index", "run", "sock",
-        "state",
+        "_bytes", "_reader", "_recv_into", "_retrans", "_reused", "_send", "_sent", "begun_ns", "fd", "index", "run",
+        "sock", "state",
     )  # fmt: skip
 
     def __init__(self, run: WireRun, sock: socket.socket) -> None:
@@ -62,7 +61,7 @@ class Connection:
         self.state = State.CONNECTING
         self.index = -1
         self.begun_ns = 0
-        self._recv: Callable[[int], bytes] = sock.recv
+        self._recv_into: Callable[[bytearray], int] = sock.recv_into
         self._send: Callable[[bytes | memoryview], int] = sock.send
         self._reader: ResponseReader | None = None
         self._retrans = 0
@@ -119,8 +118,6 @@ class Connection:
             else:
                 self.run.poller.modify(self.fd, READ)
                 self._connected()
-        elif self.state == State.HANDSHAKE:
-            self._handshake()
         elif self.state == State.IDLE:
             # Watched on, it would be reported again and again.
             self.run.poller.unregister(self.fd)
@@ -129,34 +126,11 @@ class Connection:
     def _connected(self) -> None:
         if self.index >= 0:
             self.run.recorder.connected[self.index] = perf_counter_ns()
-        if self.run.tls is None:
-            self._ready()
-            return
-        try:
-            self.sock = self.run.tls.wrap_socket(
-                self.sock, server_hostname=self.run.server_hostname, do_handshake_on_connect=False
-            )
-        except (OSError, ValueError):  # it was reset already
-            self._failed(Outcome.TLS)
-            return
-        self._recv = self._recv_tls
-        self._send = self.sock.send
-        self.state = State.HANDSHAKE
-        self._handshake()
+        self._established()
 
-    def _handshake(self) -> None:
-        assert isinstance(self.sock, ssl.SSLSocket)
-        try:
-            self.sock.do_handshake()
-        except ssl.SSLWantReadError:
-            self.run.poller.modify(self.fd, READ)
-        except ssl.SSLWantWriteError:
-            self.run.poller.modify(self.fd, WRITE)
-        except (OSError, ValueError):
-            self._failed(Outcome.TLS)
-        else:
-            self.run.poller.modify(self.fd, READ)
-            self._ready()
+    def _established(self) -> None:
+        """TCP is connected."""
+        self._ready()
 
     def _ready(self) -> None:
         self.state = State.IDLE
@@ -191,23 +165,24 @@ class Connection:
         It is written out here, with nothing called but the socket and the clock, because at 100,000 requests a second
         a call to a function is one part in a hundred.
         """
+        run = self.run
+        buffer = run.buffer
         try:
-            data = self._recv(READ_SIZE)
+            size = self._recv_into(buffer)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return
         except OSError as error:
             self._end(self._broken(error), perf_counter_ns())
             return
         now = perf_counter_ns()
-        run = self.run
         memo = run.memo
-        if data != memo.data or self._bytes or not data:
-            self._parse(data, now)
+        if size != memo.size or self._bytes or not buffer.startswith(memo.data):
+            self._parse(bytes(memoryview(buffer)[:size]), now)
             return
         recorder = run.recorder
         index = self.index
         recorder.first_byte[index] = now
-        recorder.bytes_in[index] = len(data)
+        recorder.bytes_in[index] = size
         recorder.status[index] = memo.status
         following = run.next_index
         if (
@@ -224,7 +199,6 @@ class Connection:
         run.next_index = following + 1
         self.index = following
         self.begun_ns = now
-        recorder.due[following] = now
         recorder.begun[following] = now
         recorder.reused[following] = 1
         self._reused = True
@@ -270,14 +244,6 @@ class Connection:
             self._end(outcome, now, keep_alive=reader.keep_alive)
         elif not data:
             self._end(self._unanswered(Outcome.CLOSED), now)
-
-    def _recv_tls(self, size: int) -> bytes:
-        """Reads until the TLS layer holds nothing more: what it holds, the poller cannot see."""
-        assert isinstance(self.sock, ssl.SSLSocket)
-        data = self.sock.recv(size)
-        while data and self.sock.pending():
-            data += self.sock.recv(size)
-        return data
 
     # Ending
 

@@ -25,7 +25,17 @@ class MalformedError(Exception):
 class ResponseReader:
     """Reads responses one after another on one connection."""
 
-    __slots__ = ("_head_done", "_head_only", "_head_size", "_parser", "_sized", "complete", "keep_alive", "status")
+    __slots__ = (
+        "_connection",
+        "_head_done",
+        "_head_only",
+        "_head_size",
+        "_parser",
+        "_sized",
+        "complete",
+        "keep_alive",
+        "status",
+    )
 
     def __init__(self, *, head_only: bool) -> None:
         """A reader; `head_only` for answers to HEAD."""
@@ -46,6 +56,7 @@ class ResponseReader:
         self._head_done = False
         self._head_size = 0
         self._sized = False
+        self._connection: set[bytes] = set()
 
     def feed(self, data: bytes) -> None:
         """Takes bytes as they came; afterwards `complete` says whether the response is.
@@ -89,6 +100,8 @@ class ResponseReader:
         name = name.lower()
         if name == b"content-length" or (name == b"transfer-encoding" and b"chunked" in value.lower()):
             self._sized = True
+        elif name == b"connection" and self._head_only:
+            self._connection |= {option.strip() for option in value.lower().split(b",")}
 
     def on_headers_complete(self) -> None:
         """The head is there."""
@@ -112,10 +125,20 @@ class ResponseReader:
         else:
             self._head_size = 0
             self._sized = False
+            self._connection.clear()
 
     def _finish(self) -> None:
         self.complete = True
-        self.keep_alive = self._parser.should_keep_alive() and self.status != _SWITCHING_PROTOCOLS
+        if self._head_only:
+            self.keep_alive = self._stays_after_head()
+        else:
+            self.keep_alive = self._parser.should_keep_alive() and self.status != _SWITCHING_PROTOCOLS
+
+    def _stays_after_head(self) -> bool:
+        """RFC 9112, 9.3. The parser, not told of HEAD, would let a body of unstated length end the connection."""
+        if b"close" in self._connection or self.status == _SWITCHING_PROTOCOLS:
+            return False
+        return b"keep-alive" in self._connection or self._parser.get_http_version() == "1.1"
 
 
 class Memo:
@@ -125,10 +148,11 @@ class Memo:
     give the same answer again and again.
     """
 
-    __slots__ = ("data", "keep_alive", "outcome", "status")
+    __slots__ = ("data", "keep_alive", "outcome", "size", "status")
 
     def __init__(self) -> None:
         self.data = b""
+        self.size = -1
         self.status = 0
         self.outcome = Outcome.OK
         self.keep_alive = False
@@ -136,6 +160,7 @@ class Memo:
     def remember(self, data: bytes, status: int, outcome: Outcome, *, keep_alive: bool) -> None:
         """Takes the place of the one before."""
         self.data = data
+        self.size = len(data)
         self.status = status
         self.outcome = outcome
         self.keep_alive = keep_alive

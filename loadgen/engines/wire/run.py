@@ -11,12 +11,14 @@ from loadgen.engines import Job
 from loadgen.engines.wire.connection import Connection, State
 from loadgen.engines.wire.poller import make_poller
 from loadgen.engines.wire.response import Memo
+from loadgen.engines.wire.tls_connection import TlsConnection
 from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
 from loadgen.request import encode_request
 from loadgen.samples import MISSING
 from loadgen.tls import tls_context
 
+_READ_SIZE: Final = 65536
 _BATCH: Final = 512
 _TURN_NS: Final = 5_000_000
 """For so long the engine goes on with what is ready before it lets the loop do anything else."""
@@ -49,12 +51,15 @@ class WireRun:
         self.reuse = workload.reuses_connections
         self.tls = tls_context(target, alpn=("http/1.1",))
         self.server_hostname = target.host
+        self._kind = Connection if self.tls is None else TlsConnection
         self.none_resent = 0 if HAS_TCP_INFO else MISSING
         self.request_size = len(self.request)
         self.next_index = 0
         """The row of the next request to begin; none is left at `last_index`."""
         self.last_index = job.schedule.requests
         self.memo = Memo()
+        self.buffer = bytearray(_READ_SIZE)
+        """What is read goes here first, whatever the connection."""
         self.poller = make_poller()
         self._family = job.address.family
         self._schedule = job.schedule
@@ -111,7 +116,7 @@ class WireRun:
         sock = socket.socket(self._family, socket.SOCK_STREAM)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return Connection(self, sock)
+        return self._kind(self, sock)
 
     async def _preconnect(self) -> None:
         """Connects as many as will be released; those that cannot be are kept as outcomes for as many requests."""
@@ -129,8 +134,8 @@ class WireRun:
         self._spare = [c for c in self._connections.values() if c.state in (State.IDLE, State.LOST)]
         for connection in [c for c in self._connections.values() if c.state in (State.CONNECTING, State.HANDSHAKE)]:
             connection.close()
+            del self._connections[connection.fd]
             self._refused_early.append(Outcome.CONNECT_TIMEOUT)
-        self._connections = {}
 
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
@@ -231,7 +236,7 @@ class WireRun:
         connect_ns = round(min(self._timeout_s, self._connect_timeout_s) * 1e9)
         now = perf_counter_ns()
         next_ns = now + connect_ns
-        for connection in list(self._connections.values()):
+        for connection in [c for c in self._connections.values() if c.index >= 0]:  # the others wait for the release
             limit_ns = connect_ns if connection.state == State.CONNECTING else timeout_ns
             deadline_ns = connection.begun_ns + limit_ns
             if deadline_ns <= now:

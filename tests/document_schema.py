@@ -1,0 +1,106 @@
+"""The JSON object of `loadgen --output-format json`, schema loadgen/1, as a JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_FIGURE: Final = {"type": ["number", "null"], "minimum": 0}
+_NUMBER: Final = {"type": "number", "minimum": 0}
+
+FAILURE_CLASSES: Final = (
+    "dns", "refused", "connect-timeout", "tls", "reset", "closed", "stale", "timeout", "protocol", "http-4xx",
+    "http-5xx", "client", "cancelled",
+)  # fmt: skip
+
+CAUSES: Final = (
+    "overlapped", "concurrency-limit", "serial", "cpu-shared", "accept-queue", "connection-limit", "shed", "stall",
+    "timeout", "client", "unexplained",
+)  # fmt: skip
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object that has all of these and nothing else."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+FINDING: Final = {
+    "type": "object",
+    "properties": {
+        "cause": {"enum": [*CAUSES]},
+        "requests": _COUNT,
+        "sentence": {"type": "string", "pattern": r"^[^\n]+\.$"},
+        "evidence": {"type": "object"},
+    },
+    "required": ["cause", "requests", "sentence", "evidence"],
+}
+
+RUN: Final = _closed(
+    {
+        "run": {"type": "integer", "minimum": 1},
+        "address": {"type": "string"},
+        "requests": {"type": "integer", "minimum": 1},
+        "concurrency": {"type": "integer", "minimum": 1},
+        "ok": _COUNT,
+        "failed": _COUNT,
+        "failures": {
+            "type": "object",
+            "propertyNames": {"enum": [*FAILURE_CLASSES]},
+            "additionalProperties": {"type": "integer", "minimum": 1},
+        },
+        "wall_ms": _FIGURE,
+        "min_ms": _FIGURE,
+        "p50_ms": _FIGURE,
+        "p90_ms": _FIGURE,
+        "p95_ms": _FIGURE,
+        "p99_ms": _FIGURE,
+        "max_ms": _FIGURE,
+        "mean_ms": _FIGURE,
+        "over_ms": {"type": "integer", "minimum": 1},
+        "over": _COUNT,
+        "release_ms": _FIGURE,
+        "resent": {"type": ["integer", "null"], "minimum": 0},
+        "throughput_rps": _FIGURE,
+        "bytes_in": _COUNT,
+        "trusted": {"type": "boolean"},
+        "interrupted": {"type": "boolean"},
+        "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
+        "findings": {"type": "array", "items": FINDING},
+    }
+)
+
+PLAN: Final = _closed(
+    {
+        "url": {"type": "string", "pattern": "^https?://"},
+        "method": {"type": "string"},
+        "headers": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2}},
+        "body_bytes": _COUNT,
+        "requests": {"type": "integer", "minimum": 1},
+        "concurrency": {"type": "integer", "minimum": 1},
+        "keepalive": {"type": "boolean"},
+        "preconnect": {"type": "boolean"},
+        "timeout_s": _NUMBER,
+        "connect_timeout_s": _FIGURE,
+        "runs": {"type": "integer", "minimum": 1},
+        "warmup": _COUNT,
+        "pause_s": _NUMBER,
+        "over_ms": {"type": "integer", "minimum": 1},
+        "engine": {"enum": ["wire", "aiohttp", "httpx"]},
+        "http2": {"type": "boolean"},
+    }
+)
+
+DOCUMENT: Final = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    **_closed(
+        {
+            "schema": {"const": "loadgen/1"},
+            "plan": PLAN,
+            "environment": {
+                "type": "object",
+                "required": ["loadrig", "python", "os", "kernel", "machine", "cpus"],
+            },
+            "runs": {"type": "array", "items": RUN},
+        }
+    ),
+}

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadgen.errors import DataError
+from loadgen.outcome import Outcome
+from loadgen.samples import MISSING, Samples
+from loadgen.store import CSV_HEADER, csv_rows, json_data, read_csv, read_json
+from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
+
+Runs = dict[int, Samples]
+
+many_runs = st.dictionaries(st.integers(1, 1000), any_samples(5), max_size=3)
+
+TWO_RUNS = {1: samples_of(ok_rows(1, 2)), 2: samples_of(failed_rows(Outcome.REFUSED, 3))}
+
+
+def to_csv(runs: Runs) -> str:
+    lines = [CSV_HEADER, *(row for run, samples in runs.items() for row in csv_rows(run, samples))]
+    return "".join(",".join("" if value is None else str(value) for value in line) + "\n" for line in lines)
+
+
+def to_json(runs: Runs) -> str:
+    return json.dumps(json_data(runs))
+
+
+def assert_equal(read: Runs, written: Runs) -> None:
+    assert [*read] == [*written]
+    for run, samples in written.items():
+        for field in fields(Samples):
+            column, expected = getattr(read[run], field.name), getattr(samples, field.name)
+            assert column.dtype == expected.dtype
+            np.testing.assert_array_equal(column, expected)
+
+
+@given(many_runs)
+def test_samples_survive_csv(runs: Runs) -> None:
+    assert_equal(read_csv(io.StringIO(to_csv(runs))), runs)
+
+
+@given(many_runs)
+def test_samples_survive_json(runs: Runs) -> None:
+    assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+
+
+def test_a_stage_never_reached_is_an_empty_field_and_null() -> None:
+    runs = {
+        1: samples_of([{"connected": MISSING, "status": MISSING, "resent": MISSING, "outcome": int(Outcome.RESET)}])
+    }
+    assert to_csv(runs).splitlines()[1] == "1,0,0,0,,0,0,0,,reset,0,"
+    columns = json_data(runs)["runs"][0]["columns"]
+    assert columns["connected_ns"] == columns["status"] == columns["resent"] == [None]
+    assert columns["outcome"] == ["reset"]
+    assert columns["due_ns"] == [0]
+
+
+HEADER = ",".join(CSV_HEADER)
+GOOD = "1,0,0,5,9,20,30,125,200,ok,0,0"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        ("time,status\n1,200\n", 1),
+        (f"{HEADER},more\n{GOOD},1\n", 1),
+        (f"{HEADER}\n{GOOD}\n1,1,0,5,9,20,30,125,200\n{GOOD}\n", 3),  # cut within the row
+        (
+            f"{HEADER}\n{GOOD}\n1,1,0,5,9,20,30,125,200,ok,0\n",
+            3,
+        ),  # the last field, which may be empty, not there at all
+        (f"{HEADER}\n{GOOD},7\n", 2),
+        (f"{HEADER}\n{GOOD}\n\n1,1,0,5,9,20,30,125,200,fine,0,0\n{GOOD}\n", 4),
+        (f"{HEADER}\n1,0,soon,5,9,20,30,125,200,ok,0,0\n{GOOD}\n", 2),
+        (f"{HEADER}\n1,0,0,5,9,20,30,,200,ok,0,0\n", 2),  # a count is never missing
+        (f"{HEADER}\n1,0,0,5,9,20,30,125,70000,ok,0,0\n", 2),
+        (f"{HEADER}\n1,0,99999999999999999999,5,9,20,30,125,200,ok,0,0\n", 2),
+        (f"{HEADER}\nfirst,0,0,5,9,20,30,125,200,ok,0,0\n", 2),
+        (f"{HEADER}\n{GOOD}\n1,2,0,5,9,20,30,125,200,ok,0,0\n", 3),  # request 1 is gone
+        (f"{HEADER}\n{GOOD}\n2,0,0,5,9,20,30,125,200,ok,0,0\n{GOOD}\n", 4),  # run 1 again
+        (f"{HEADER}\n1,0,0,5,9,20,30,125,200,o\0k,0,0\n", 2),
+        (f"{HEADER}\n1,0,-7,5,9,20,30,125,200,ok,0,0\n", 2),
+    ],
+)
+def test_a_damaged_csv_file_is_refused_with_the_line(text: str, line: int) -> None:
+    with pytest.raises(DataError) as refused:
+        read_csv(io.StringIO(text))
+    message = str(refused.value)
+    assert f"line {line}" in message
+    assert "\n" not in message
+
+
+def damaged(change: Callable[[dict[str, Any]], object]) -> str:
+    data = json_data(TWO_RUNS)
+    change(data)
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", "3", "null", to_json(TWO_RUNS)[:-30],
+        damaged(lambda data: data.update(schema="loadgen-samples/9")),
+        damaged(lambda data: data.update(runs=None)),
+        damaged(lambda data: data["runs"][1].pop("run")),
+        damaged(lambda data: data["runs"][1]["columns"].pop("done_ns")),
+        damaged(lambda data: data["runs"][0]["columns"]["due_ns"].pop()),
+        damaged(lambda data: data["runs"][0]["columns"].update(due_ns=7)),
+        damaged(lambda data: data["runs"][0]["columns"].update(outcome=["ok", None])),
+        damaged(lambda data: data["runs"][0]["columns"].update(outcome=["ok", 3])),
+        damaged(lambda data: data["runs"][0]["columns"].update(outcome=["ok", "fine"])),
+        damaged(lambda data: data["runs"][0]["columns"].update(bytes_in=[1, None])),
+        damaged(lambda data: data["runs"][0]["columns"].update(status=[200, 70000])),
+        damaged(lambda data: data["runs"][0]["columns"].update(due_ns=[0, float("nan")])),
+        damaged(lambda data: data["runs"][0]["columns"].update(due_ns=[0, -7])),
+        damaged(lambda data: data["runs"][0]["columns"].update(due_ns=[0, 1.5])),
+        damaged(lambda data: data["runs"].append(data["runs"][0])),
+    ],
+)  # fmt: skip
+def test_a_damaged_json_file_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"^not a file of samples[^\n]*$"):
+        read_json(io.StringIO(text))
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_a_reader_fail_in_another_way(text: str) -> None:
+    for read in (read_csv, read_json):
+        with pytest.raises(DataError):
+            read(io.StringIO(text))
+
+
+@given(st.text(max_size=60), st.integers(0, 80))
+def test_no_change_to_a_csv_file_makes_the_reader_fail_in_another_way(text: str, at: int) -> None:
+    whole = to_csv(TWO_RUNS)
+    at += len(HEADER) + 1
+    with contextlib.suppress(DataError):
+        read_csv(io.StringIO(whole[:at] + text + whole[at:]))
+
+
+def test_a_file_in_another_encoding_is_refused() -> None:
+    for read in (read_csv, read_json):
+        with pytest.raises(DataError):
+            read(io.TextIOWrapper(io.BytesIO(b"\xff\xfe\x00"), encoding="utf-8"))
