@@ -35,6 +35,19 @@ _TIMESPEC = struct.Struct("qq")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 
 
+_SAME_MOMENT_NS = 20_000
+
+
+def _both_clocks() -> tuple[int, int]:
+    """The monotonic and the wall clock at the same moment, in ns: read again where something came between them."""
+    while True:
+        before_ns = time.monotonic_ns()
+        wall_ns = time.time_ns()
+        after_ns = time.monotonic_ns()
+        if after_ns - before_ns < _SAME_MOMENT_NS:
+            return after_ns, wall_ns
+
+
 class Request(NamedTuple):
     """One request, read to its end.
 
@@ -234,7 +247,8 @@ class Connection:
         if ancillary:
             seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
             # The stamp is of the wall clock. Only how long ago it was is taken: setting the clock then does no harm.
-            ago_ns = max(0, time.time_ns() - seconds * NS_PER_S - nanoseconds)
+            now_ns, wall_ns = _both_clocks()
+            ago_ns = max(0, wall_ns - seconds * NS_PER_S - nanoseconds)
             self._arrival_ns = now_ns - ago_ns
             self._owner.read_after(ago_ns)
         assert self._parser is not None
