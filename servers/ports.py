@@ -9,6 +9,11 @@ import socket
 from servers.errors import PortInUse, UsageError
 
 
+def bracketed(host: str) -> str:
+    """`host` as it stands before `:port`: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def free_port(host: str) -> int:
     """A port that nobody has on `host`. Somebody may take it before the caller does.
 

@@ -28,7 +28,7 @@ from servers.catalog import Instance
 from servers.errors import ServersError, StartError
 from servers.groups import kill_group, signal_group
 from servers.launch import guard
-from servers.ports import check_port, free_port, says_port_in_use
+from servers.ports import bracketed, check_port, free_port, says_port_in_use
 from servers.stats import STATS_VARIABLE, Counters, StatsFile
 
 READY_TIMEOUT_S: Final = 30.0
@@ -116,8 +116,7 @@ class RunningServer:
     @property
     def url(self) -> str:
         """Where a client on this machine finds it, without a path: 'http://[::1]:8080'."""
-        host = self._reachable_host
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return f"http://{bracketed(self._reachable_host)}:{self.port}"
 
     @property
     def pid(self) -> int:

@@ -3,9 +3,8 @@
 The file is named by the environment variable `LOADRIG_STATS`, so that the starter can read it when every thread of the
 server is busy and no request would get through. It also makes the counters one over all worker processes.
 
-The file is a row of signed 64-bit integers in native order, in the order of the
-indices below. Aligned 64-bit loads and stores
-do not tear, so a reader needs no lock: each figure is exact, though two figures may be a request apart.
+The file is a row of signed 64-bit integers in native order, in the order of the indices below. Aligned 64-bit loads and
+stores do not tear, so a reader needs no lock: each figure is exact, though two figures may be a request apart.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class _ProcessLock:
 
 
 class Gauge(StatsFile):
-    """The counters, as a server process keeps them: `with gauge:` around the work on one request."""
+    """The counters, as a server process keeps them: `with gauge:` around the work on one request, or `show`."""
 
     def __init__(self, path: Path | None) -> None:
         super().__init__(path)
@@ -134,6 +133,22 @@ class Gauge(StatsFile):
         """Count this process as ready to serve."""
         with self._lock:
             self._fields[_WORKERS] += 1
+
+    def show(self, in_flight: int) -> None:
+        """Say how many are worked on now: for a server of one thread that keeps that count itself."""
+        fields = self._fields
+        fields[_IN_FLIGHT] = in_flight
+        if in_flight > fields[_PEAK]:
+            fields[_PEAK] = in_flight
+
+    def finish(self) -> None:
+        """Count one request more as finished: for such a server."""
+        self._fields[_SERVED] += 1
+
+    def reset(self) -> None:
+        """Count anew: for such a server."""
+        self._fields[_SERVED] = 0
+        self.reset_peak()
 
     def __enter__(self) -> None:
         fields = self._fields

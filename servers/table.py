@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from servers.calibrated.settings import concurrency_limit
 from servers.profile import Flag, Knob, Pause, Profile, Values, Whole, spoken
 
 
@@ -92,7 +93,7 @@ def _calibrated_limits(values: Values) -> str:
 
 
 def _calibrated_limit(values: Values) -> int | None:
-    return min((limit for limit in (_number(values, "limit"), _number(values, "connections")) if limit), default=None)
+    return concurrency_limit(_number(values, "limit"), _number(values, "connections"))
 
 
 _ALL: Final = (
@@ -179,6 +180,7 @@ _ALL: Final = (
         limits=_calibrated_limits,
         concurrency_limit=_calibrated_limit,
         command=_calibrated_command,
+        processes=lambda _: 1,
     ),
 )
 

@@ -10,7 +10,7 @@ import threading
 import time
 
 from servers.stats import Gauge
-from servers.work import POOL_SIZE, Endpoint, Reply, Wait, Waited
+from servers.work import POOL_SIZE, Endpoint, Reply, Wait, Waited, advance
 
 
 class Blocking:
@@ -29,13 +29,10 @@ class Blocking:
         value = endpoint.value(query)
         with self._gauge:
             steps = endpoint.work(value)
-            try:
-                wait = next(steps)
-                while True:
-                    wait = steps.send(self._wait(wait))
-            except StopIteration as end:
-                reply: Reply = end.value
-                return reply
+            step = advance(steps)
+            while isinstance(step, Wait):
+                step = advance(steps, self._wait(step))
+            return step
 
     def _wait(self, wait: Wait) -> Waited:
         begun = time.perf_counter_ns()
@@ -64,13 +61,10 @@ class Awaiting:
         value = endpoint.value(query)
         with self._gauge:
             steps = endpoint.work(value)
-            try:
-                wait = next(steps)
-                while True:
-                    wait = steps.send(await self._wait(wait))
-            except StopIteration as end:
-                reply: Reply = end.value
-                return reply
+            step = advance(steps)
+            while isinstance(step, Wait):
+                step = advance(steps, await self._wait(step))
+            return step
 
     async def _wait(self, wait: Wait) -> Waited:
         begun = time.perf_counter_ns()

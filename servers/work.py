@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 from urllib.parse import parse_qsl
@@ -59,6 +59,15 @@ class Reply:
 Steps = Generator[Wait, Waited, Reply]
 
 
+def advance(steps: Steps, waited: Waited | None = None) -> Wait | Reply:
+    """Carries the work on to its next wait or to its end; `waited` is what the wait before took, None at the start."""
+    try:
+        return next(steps) if waited is None else steps.send(waited)
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A query parameter: a whole number from 0 to `maximum`."""
@@ -73,11 +82,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A path, the one parameter that it takes, if any, and its work."""
+    """A path, the one parameter that it takes, if any, and its work; `spins` where that keeps a processor busy."""
 
     path: str
     work: Callable[[int], Steps]
     parameter: Parameter | None = None
+    spins: bool = False
 
     def value(self, query: str) -> int:
         """The parameter's value in a query string; its default, or 0 without parameter, where it is not given.
@@ -113,13 +123,23 @@ def integer_steps(steps: int) -> int:
     return x
 
 
+def spin(length_ns: int) -> int:
+    """Keeps the processor busy until the clock has moved by so much; returns by how much it did, in nanoseconds."""
+    begun = time.perf_counter_ns()
+    until = begun + length_ns
+    while (now := time.perf_counter_ns()) < until:
+        pass
+    return now - begun
+
+
 def _timing(work_ns: int, acquire_ns: int | None = None) -> tuple[tuple[str, str], ...]:
     """The Server-Timing header; durations in milliseconds, as the header's standard has it."""
     acquire = "" if acquire_ns is None else f"acquire;dur={acquire_ns / 1e6:.3f}, "
     return (("Server-Timing", f"{acquire}work;dur={work_ns / 1e6:.3f}"),)
 
 
-def _document(content: dict[str, object]) -> bytes:
+def document(content: Mapping[str, object]) -> bytes:
+    """A JSON object as a body."""
     return json.dumps(content).encode() + b"\n"
 
 
@@ -130,11 +150,7 @@ def _sleep(ms: int) -> Steps:
 
 def _block(ms: int) -> Steps:
     yield from ()
-    begun = time.perf_counter_ns()
-    until = begun + ms * 1_000_000
-    while (now := time.perf_counter_ns()) < until:
-        pass
-    return Reply(b"blocked %d ms\n" % ms, headers=_timing(now - begun))
+    return Reply(b"blocked %d ms\n" % ms, headers=_timing(spin(ms * 1_000_000)))
 
 
 def _cpu(steps: int) -> Steps:
@@ -142,7 +158,7 @@ def _cpu(steps: int) -> Steps:
     begun = time.perf_counter_ns()
     result = integer_steps(steps)
     taken = time.perf_counter_ns() - begun
-    return Reply(_document({"steps": steps, "result": result}), JSON, headers=_timing(taken))
+    return Reply(document({"steps": steps, "result": result}), JSON, headers=_timing(taken))
 
 
 def _thread(_: int) -> Steps:
@@ -161,10 +177,10 @@ def _thread(_: int) -> Steps:
         "greenlet": greenlet,
         "task": task.get_name() if task else None,
     }
-    return Reply(_document(served_by), JSON)
+    return Reply(document(served_by), JSON)
 
 
-_SMALL: Final = _document({"id": 1, "name": "loadrig", "text": "A small document.", "tags": ["small", "fixed"]})
+_SMALL: Final = document({"id": 1, "name": "loadrig", "text": "A small document.", "tags": ["small", "fixed"]})
 
 
 def _json(_: int) -> Steps:
@@ -181,14 +197,28 @@ ENDPOINTS: Final = {
     endpoint.path: endpoint
     for endpoint in (
         Endpoint("/sleep", _sleep, Parameter("ms", default=1000, maximum=600_000)),
-        Endpoint("/block", _block, Parameter("ms", default=1000, maximum=60_000)),
-        Endpoint("/cpu", _cpu, Parameter("steps", default=100_000, maximum=100_000_000)),
+        Endpoint("/block", _block, Parameter("ms", default=1000, maximum=60_000), spins=True),
+        Endpoint("/cpu", _cpu, Parameter("steps", default=100_000, maximum=100_000_000), spins=True),
         Endpoint("/thread", _thread),
         Endpoint("/json", _json),
         Endpoint("/downstream", _downstream, Parameter("ms", default=100, maximum=600_000)),
     )
 }
 """Every endpoint but /stats, which is no work and therefore answered outside the gauge."""
+
+
+def find(path: str, method: str, endpoints: Mapping[str, Endpoint] = ENDPOINTS) -> Endpoint | None:
+    """The endpoint that a request is for; None for /stats.
+
+    Raises:
+        RequestError: 404 for an unknown path, 405 for a method that is not accepted.
+    """
+    endpoint = endpoints.get(path)
+    if endpoint is None and path != STATS_PATH:
+        raise not_found()
+    if method not in METHODS:
+        raise method_not_allowed()
+    return endpoint
 
 
 def stats_reply(counters: Counters, query: str) -> Reply:
@@ -198,7 +228,7 @@ def stats_reply(counters: Counters, query: str) -> Reply:
         RequestError: 400, on any parameter.
     """
     parse_query(STATS_PATH, None, query)
-    return Reply(_document(asdict(counters)), JSON)
+    return Reply(document(asdict(counters)), JSON)
 
 
 def not_found() -> RequestError:

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Final
 from servers.errors import RequestError
 from servers.stats import Gauge
 from servers.waiting import Blocking
-from servers.work import (
-    ENDPOINTS,
-    METHODS,
-    STATS_PATH,
-    Reply,
-    method_not_allowed,
-    not_found,
-    refusal,
-    stats_reply,
-)
+from servers.work import Reply, find, refusal, stats_reply
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -33,12 +24,8 @@ def create_app(gauge: Gauge | None = None) -> WSGIApplication:
     counted.announce()
 
     def reply_to(environ: WSGIEnvironment) -> Reply:
-        path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
-        endpoint = ENDPOINTS.get(path)
-        if endpoint is None and path != STATS_PATH:
-            raise not_found()
-        if environ["REQUEST_METHOD"] not in METHODS:
-            raise method_not_allowed()
+        query = environ.get("QUERY_STRING", "")
+        endpoint = find(environ["PATH_INFO"], environ["REQUEST_METHOD"])
         _drain(environ)
         return stats_reply(counted.read(), query) if endpoint is None else blocking.serve(endpoint, query)
 

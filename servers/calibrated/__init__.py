@@ -9,20 +9,22 @@ Four decisions make it exact:
 - Arrival is the kernel's own receive time stamp where there is one: a loop that needs 30 ms to accept a burst of 1,000
   does not add them to anybody's service.
 - One precise timer (`alarm`) for the earliest answer; what is due goes out before anything else is accepted or read.
-- Real-time scheduling, where the system grants it: otherwise a busy machine adds milliseconds (`precedence`).
+- Real-time scheduling, if asked for and granted: otherwise a busy machine adds milliseconds (`precedence`).
 
-The other modules: `settings` (the knobs), `endpoints` (a request's target read), `response` (bytes to send),
-`acceptor` (the listening socket), `connection` (one client), `stats` (what it did), `server` (all of them together),
-`cli` (the command).
+What the endpoints do and answer is `servers.work`'s, as with every server. The other modules: `settings` (the knobs),
+`endpoints` (a request's target read), `response` (bytes to send), `acceptor` (the listening socket), `connection` (one
+client), `stats` (what it did), `server` (all of them together), `cli` (the command).
 
 What it does where another server might do something else:
 
-- `/sleep` and every path without a meaning of its own is worked on for `service_ms`, or for `/sleep?ms=`; jitter is
-  added to either, drawn in the order in which requests are read. `/downstream` takes a slot of the limit, and in it one
-  of the pool. `/block` and `/cpu` hold the whole loop, `/thread`, `/json` and `/stats` take no time: none takes a slot.
+- `/sleep` without `ms` is worked on for `service_ms`. Jitter is added to that and to any `ms`, drawn in the order in
+  which requests are read; the answer names the time without it, its Server-Timing the time with it, as planned.
+- `/downstream` takes a slot of the limit, and in it one of the pool. `/block` and `/cpu` hold the whole loop,
+  `/thread`, `/json` and `/stats` take no time: none of them takes a slot.
 - What was begun is worked on to its end, whether or not the client still waits: its slot is not free before.
 - Requests that come while one of the same connection is worked on wait their turn, and are answered in order.
 - Work ends on time inside a standstill, but is answered, and its slot handed over, at the standstill's end.
 - Idle connections are kept for ever. SIGTERM and SIGINT end it at once, and drop what is being worked on.
-- `/stats?reset=1` answers what there was until then, and begins the counts and the jitter anew.
+- `/stats` says more than elsewhere. `/stats?reset=1` answers what there was until then, and begins the counts and the
+  jitter anew.
 """

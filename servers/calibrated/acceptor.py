@@ -16,6 +16,7 @@ from collections.abc import Callable
 from servers.calibrated.connection import stamp_arrivals
 from servers.calibrated.settings import Settings
 from servers.calibrated.timetable import NEVER_NS
+from servers.ports import bracketed
 
 # After so many connections in a row the loop looks at the others.
 BATCH = 256
@@ -59,7 +60,7 @@ class Acceptor:
     def url(self) -> str:
         """The URL listened on, with the real port."""
         host, port = self._listener.getsockname()[:2]
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return f"http://{bracketed(host)}:{port}"
 
     def queue(self) -> dict[str, int] | None:
         """Returns how many connections the accept queue holds, and its length; None where the kernel does not tell."""

@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from servers.calibrated.settings import NS_PER_S
+
 # From <sys/timerfd.h>; the flags are those of open(2).
 _CLOCK_MONOTONIC = 1
 _TFD_TIMER_ABSTIME = 1
-_NS_PER_S = 1_000_000_000
 
 
 class Alarm(Protocol):
@@ -72,7 +73,7 @@ class TimerfdAlarm:
 
     def set(self, at_ns: int) -> None:
         """Moves the alarm; this also makes the timer unreadable again, so that it never has to be read."""
-        self._spec.value_s, self._spec.value_ns = divmod(at_ns, _NS_PER_S)
+        self._spec.value_s, self._spec.value_ns = divmod(at_ns, NS_PER_S)
         self._settime(self._fd, _TFD_TIMER_ABSTIME, self._spec_pointer, None)
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ class LoopAlarm:
         """Moves the alarm."""
         self.close()
         # The loops refuse delays of years; an hour too early is only one more look at the clock.
-        delay_s = min(max(0, at_ns - time.monotonic_ns()) / _NS_PER_S, 3600.0)
+        delay_s = min(max(0, at_ns - time.monotonic_ns()) / NS_PER_S, 3600.0)
         self._handle = self._loop.call_later(delay_s, self._ring)
 
     def close(self) -> None:

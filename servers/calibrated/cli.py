@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import gc
 import signal
 import sys
@@ -14,6 +13,8 @@ from typing import NoReturn
 from servers.calibrated.precedence import take_precedence
 from servers.calibrated.server import Server
 from servers.calibrated.settings import Settings, SettingsError, parse_stall
+from servers.launch.guard import lift_descriptor_limit
+from servers.stats import Gauge
 
 USAGE = 2
 
@@ -60,7 +61,7 @@ def _settings(argv: Sequence[str] | None) -> Settings:
         stall_every_ms=every_ms,
         stall_for_ms=for_ms,
         seed=given.seed,
-        realtime=not given.no_realtime,
+        realtime=given.realtime,
     )
 
 
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--shed", action="store_true", help="answer 503 beyond the limit instead of letting requests wait")
     add("--stall", default="", metavar="P/Q", help="every P ms since the start, stand still for Q ms")
     add("--seed", type=_number(int), default=default.seed, help="seed of the jitter (%(default)s)")
-    add("--no-realtime", action="store_true", help="do not ask for real-time scheduling")
+    add("--realtime", action="store_true", help="ask for real-time scheduling: more exact, but it slows the client")
     return parser
 
 
@@ -114,13 +115,7 @@ def prepare_process() -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
-    try:
-        import resource
-    except ImportError:  # not a POSIX system: there is no such limit
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # what the system gives is what there is
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    lift_descriptor_limit()
 
 
 async def _serve(settings: Settings) -> None:
@@ -129,7 +124,9 @@ async def _serve(settings: Settings) -> None:
     # Before the server says that it listens: whoever waits for that may stop it at once.
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    server = Server(settings, loop, realtime=settings.realtime and take_precedence())
+    gauge = Gauge.from_environment()
+    server = Server(settings, loop, gauge, realtime=settings.realtime and take_precedence())
+    gauge.announce()
     print(f"listening on {server.url}", flush=True)
     await stop.wait()
     server.close()

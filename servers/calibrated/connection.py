@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
+from servers.calibrated.settings import NS_PER_S
+
 READ_BYTES = 16_384
 MAX_HEAD_BYTES = 65_536
 # How long a client that sent nonsense may take to read why, before the connection is cut.
@@ -33,19 +35,32 @@ _TIMESPEC = struct.Struct("qq")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 
 
+_SAME_MOMENT_NS = 20_000
+
+
+def _both_clocks() -> tuple[int, int]:
+    """The monotonic and the wall clock at the same moment, in ns: read again where something came between them."""
+    while True:
+        before_ns = time.monotonic_ns()
+        wall_ns = time.time_ns()
+        after_ns = time.monotonic_ns()
+        if after_ns - before_ns < _SAME_MOMENT_NS:
+            return after_ns, wall_ns
+
+
 class Request(NamedTuple):
     """One request, read to its end.
 
     Attributes:
         target: Path and query, as sent.
-        head: Whether HEAD was asked.
+        method: As sent; empty if the request was not understood.
         connection: The Connection header line of the answer.
         arrival_ns: When its last byte arrived.
         refusal: Why it was not understood; the connection ends with it. Empty if it was.
     """
 
     target: bytes
-    head: bool
+    method: bytes
     connection: bytes
     arrival_ns: int
     refusal: str = ""
@@ -232,7 +247,8 @@ class Connection:
         if ancillary:
             seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
             # The stamp is of the wall clock. Only how long ago it was is taken: setting the clock then does no harm.
-            ago_ns = max(0, time.time_ns() - seconds * 1_000_000_000 - nanoseconds)
+            now_ns, wall_ns = _both_clocks()
+            ago_ns = max(0, wall_ns - seconds * NS_PER_S - nanoseconds)
             self._arrival_ns = now_ns - ago_ns
             self._owner.read_after(ago_ns)
         assert self._parser is not None
@@ -251,7 +267,7 @@ class Connection:
                     self._refuse(f"the head of a request: accepted is up to {MAX_HEAD_BYTES} bytes")
 
     def _refuse(self, why: str) -> None:
-        self._requests.append(Request(b"", False, CLOSE, self._arrival_ns, " ".join(why.split())))
+        self._requests.append(Request(b"", b"", CLOSE, self._arrival_ns, " ".join(why.split())))
 
     def on_message_begin(self) -> None:
         """Begins a request."""
@@ -284,4 +300,4 @@ class Connection:
             connection = CLOSE
         else:
             connection = _KEEP_ALIVE_1_0 if parser.get_http_version() == "1.0" else _KEEP_ALIVE_1_1
-        self._requests.append(Request(self._target, parser.get_method() == b"HEAD", connection, self._arrival_ns))
+        self._requests.append(Request(self._target, parser.get_method(), connection, self._arrival_ns))

@@ -1,126 +1,81 @@
-"""What a request's target asks for. No sockets and no clock but the one that `block` watches."""
+"""What a request's target asks for: the endpoints of `work`, with the server's own service time for /sleep."""
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from urllib.parse import parse_qsl
+from typing import Final
+from urllib.parse import unquote
 
-from servers.calibrated.settings import NS_PER_MS
+from servers.calibrated.response import render
+from servers.calibrated.settings import NS_PER_MS, NS_PER_S, Settings
+from servers.work import ENDPOINTS, STATS_PATH, Endpoint, Parameter, Reply, Wait, Waited, advance, find, parse_query
 
-MAX_SLEEP_MS = 3_600_000
-# These two hold the whole server, signals included.
-MAX_BLOCK_MS = 60_000
-MAX_STEPS = 100_000_000
-DEFAULT_STEPS = 100_000
-
-
-class Kind(Enum):
-    """The sorts of work."""
-
-    SERVICE = "service"  # /sleep and every path that is not named here: takes a slot of the limit
-    DOWNSTREAM = "downstream"  # takes a slot, and in it one of the pool
-    BLOCK = "block"  # these two hold the loop, outside of the limit
-    CPU = "cpu"
-    THREAD = "thread"  # these are answered at once, outside of the limit
-    JSON = "json"
-    STATS = "stats"
-    BAD = "bad"
+SLEEP_PATH: Final = "/sleep"
+RESET: Final = Parameter("reset", default=0, maximum=1)
+"""Whether /stats begins anew after it has answered. Only this server has it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One target, read.
+    """One target, read. Compared by identity, which is quick: a target's task is kept.
 
     Attributes:
-        kind: What to do.
-        length_ns: How long, in nanoseconds; None for the server's own service time.
-        steps: How many steps of /cpu.
-        reset: Whether /stats begins anew after it has answered.
-        message: For `Kind.BAD`, what is accepted.
+        endpoint: What to do; None for /stats.
+        value: The value of its parameter.
+        begins: What the work begins with, a wait or at once the reply; None for /stats, and for work that spins.
+        length_ns: How long the wait is.
     """
 
-    kind: Kind
-    length_ns: int | None = None
-    steps: int = 0
-    reset: bool = False
-    message: str = ""
+    endpoint: Endpoint | None
+    value: int
+    begins: Wait | Reply | None = None
+    length_ns: int = 0
 
 
-_AT_ONCE = {"/thread": Kind.THREAD, "/json": Kind.JSON}
+class Targets:
+    """The targets of one server.
+
+    Args:
+        settings: Whose service time /sleep takes where it is not told another one.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._service_ns = round(settings.service_ms * NS_PER_MS)
+        sleep = ENDPOINTS[SLEEP_PATH]
+        assert sleep.parameter
+        # In whole milliseconds, as every parameter is: it is what the answer and an error message say.
+        parameter = replace(sleep.parameter, default=round(settings.service_ms))
+        self._endpoints = ENDPOINTS | {SLEEP_PATH: replace(sleep, parameter=parameter)}
+        # A burst asks for the same thing a thousand times.
+        self.read = lru_cache(maxsize=4096)(self._read)
+
+    def _read(self, target: bytes, method: bytes) -> Task:
+        """Returns what a request's target (path and query) asks for.
+
+        Raises:
+            RequestError: 404, 405 or 400; it says what is accepted.
+        """
+        path, _, query = target.decode("latin-1").partition("?")
+        endpoint = find(unquote(path), method.decode("latin-1"), self._endpoints)
+        if endpoint is None:
+            return Task(None, parse_query(STATS_PATH, RESET, query))
+        value = endpoint.value(query)
+        if endpoint.spins:
+            return Task(endpoint, value)
+        begins = advance(endpoint.work(value))
+        length_ns = round(begins.seconds * NS_PER_S) if isinstance(begins, Wait) else 0
+        if endpoint.path == SLEEP_PATH and not query:
+            length_ns = self._service_ns
+        return Task(endpoint, value, begins, length_ns)
 
 
 @lru_cache(maxsize=4096)
-def read_target(target: bytes) -> Task:
-    """Returns what a request's target (path and query) asks for; a bad parameter gives a task of `Kind.BAD`."""
-    path, _, query = target.decode("latin-1").partition("?")
-    try:
-        parameters = dict(parse_qsl(query, keep_blank_values=True, max_num_fields=100))
-        return _task(path, parameters)
-    except ValueError as error:
-        return Task(Kind.BAD, message=str(error))
-
-
-def _task(path: str, parameters: dict[str, str]) -> Task:
-    match path:
-        case "/sleep":
-            return Task(Kind.SERVICE, length_ns=_length_ns(parameters, None, MAX_SLEEP_MS))
-        case "/downstream":
-            return Task(Kind.DOWNSTREAM, length_ns=_length_ns(parameters, 100, MAX_SLEEP_MS))
-        case "/block":
-            return Task(Kind.BLOCK, length_ns=_length_ns(parameters, 1000, MAX_BLOCK_MS))
-        case "/cpu":
-            return Task(Kind.CPU, steps=_steps(parameters))
-        case "/stats":
-            return Task(Kind.STATS, reset=_reset(parameters))
-        case _:
-            return Task(_AT_ONCE.get(path, Kind.SERVICE))
-
-
-def _length_ns(parameters: dict[str, str], default_ms: float | None, most_ms: int) -> int | None:
-    text = parameters.get("ms")
-    if text is None:
-        return None if default_ms is None else round(default_ms * NS_PER_MS)
-    try:
-        length_ms = float(text)
-    except ValueError:
-        length_ms = math.nan
-    if not 0 <= length_ms <= most_ms:
-        raise ValueError(f"ms: accepted is a number from 0 to {most_ms}")
-    return round(length_ms * NS_PER_MS)
-
-
-def _steps(parameters: dict[str, str]) -> int:
-    text = parameters.get("steps", str(DEFAULT_STEPS))
-    if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) <= MAX_STEPS):
-        raise ValueError(f"steps: accepted is a whole number from 0 to {MAX_STEPS}")
-    return int(text)
-
-
-def _reset(parameters: dict[str, str]) -> bool:
-    text = parameters.get("reset", "0")
-    if text not in ("0", "1"):
-        raise ValueError("reset: accepted is 0 or 1")
-    return text == "1"
-
-
-def block(length_ns: int) -> None:
-    """Spins until the clock has moved by so many nanoseconds."""
-    end_ns = time.monotonic_ns() + length_ns
-    while time.monotonic_ns() < end_ns:
-        pass
-
-
-def cpu(steps: int) -> int:
-    """Returns what a fixed amount of integer work ends in.
-
-    Each step is one of a 32-bit linear congruential generator and an xor-shift, beginning at 1.
-    """
-    x = 1
-    for _ in range(steps):
-        x = (x * 1_664_525 + 1_013_904_223) & 0xFFFF_FFFF
-        x ^= x >> 17
-    return x
+def answer(task: Task, acquire_ns: int, work_ns: int, connection: bytes, head: bool) -> bytes:
+    """Returns the response of a task that waits, from how long it did; see `response.render` for the rest."""
+    assert task.endpoint
+    steps = task.endpoint.work(task.value)
+    advance(steps)
+    reply = advance(steps, Waited(acquire_ns, work_ns))
+    assert isinstance(reply, Reply), "an endpoint waits no more than once"
+    return render(reply, connection=connection, head=head)

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from http import HTTPStatus
 
-TEXT = b"text/plain; charset=utf-8"
-JSON = b"application/json"
+from servers.work import Reply
 
 
-def render(
-    status: int,
-    body: bytes,
-    *,
-    content_type: bytes = TEXT,
-    extra: bytes = b"",
-    connection: bytes = b"",
-    head: bool = False,
-) -> bytes:
+def render(reply: Reply, *, connection: bytes = b"", head: bool = False) -> bytes:
     """Returns a whole HTTP/1.1 response.
 
     Args:
-        status: Status code.
-        body: Body; its length is declared.
-        content_type: Value of the Content-Type header.
-        extra: Further header lines, each with its line end.
+        reply: Status, headers and body; the body's length is declared.
         connection: The Connection header line with its line end; empty for none.
         head: Whether HEAD was asked: the headers as for GET, and no body.
     """
-    return b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s%s\r\n%s" % (
-        status,
-        HTTPStatus(status).phrase.encode(),
-        content_type,
-        len(body),
-        extra,
+    lines = "".join([f"{name}: {value}\r\n" for name, value in reply.headers])
+    return b"%sContent-Length: %d\r\n%s%s\r\n%s" % (
+        _first_lines(reply.status, reply.content_type),
+        len(reply.body),
+        lines.encode("latin-1"),
         connection,
-        b"" if head else body,
+        b"" if head else reply.body,
     )
+
+
+@lru_cache
+def _first_lines(status: int, content_type: str) -> bytes:
+    return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: {content_type}\r\n".encode()

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import socket
-import threading
 import time
+from dataclasses import asdict
 from enum import IntEnum
-from functools import lru_cache
 from heapq import heappop, heappush
 
 from servers.calibrated.acceptor import Acceptor
 from servers.calibrated.alarm import make_alarm
 from servers.calibrated.connection import Connection, Request
-from servers.calibrated.endpoints import Kind, Task, block, cpu, read_target
+from servers.calibrated.endpoints import Targets, Task, answer
 from servers.calibrated.precedence import ordinary_scheduling
-from servers.calibrated.response import JSON, TEXT, render
-from servers.calibrated.settings import NS_PER_MS, Settings
+from servers.calibrated.response import render
+from servers.calibrated.settings import NS_PER_MS, Settings, concurrency_limit
 from servers.calibrated.stats import Counters
 from servers.calibrated.timetable import NEVER_NS, Slots, Standstills, Unlimited
-
-POOL = 20
+from servers.errors import RequestError
+from servers.stats import Gauge
+from servers.work import JSON, POOL_SIZE, Endpoint, Reply, Wait, advance, document, refusal
 
 
 class _Counted(IntEnum):
@@ -42,20 +41,24 @@ class Server:
     Args:
         settings: What to keep to.
         loop: The running loop.
+        gauge: Where it shows what it works on.
         realtime: Whether this thread has real-time scheduling, which is not for requests that spin.
 
     Raises:
         OSError: The address cannot be resolved or listened on.
     """
 
-    def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop, *, realtime: bool = False) -> None:
+    def __init__(
+        self, settings: Settings, loop: asyncio.AbstractEventLoop, gauge: Gauge, *, realtime: bool = False
+    ) -> None:
         self._settings = settings
         self._loop = loop
+        self._gauge = gauge
         self._realtime = realtime
-        self._service_ns = round(settings.service_ms * NS_PER_MS)
+        self._targets = Targets(settings)
         self._jitter_ns = round(settings.jitter_ms * NS_PER_MS)
         self._slots = Slots(settings.limit) if settings.limit else Unlimited()
-        self._pool = Slots(POOL)
+        self._pool = Slots(POOL_SIZE)
         self._acceptor = Acceptor(settings, loop, self._take)
         self._connections: set[Connection] = set()
         self._answers: list[_Answer] = []  # a heap by due time, then by order of reading
@@ -105,71 +108,71 @@ class Server:
 
     def begin(self, connection: Connection, request: Request) -> None:
         """Gives a request its moment, and its answer."""
-        if request.refusal:
-            self._at_once(connection, request, 400, f"{request.refusal}\n".encode())
-            return
-        task = read_target(request.target)
-        match task.kind:
-            case Kind.SERVICE | Kind.DOWNSTREAM:
-                self._work(connection, request, task)
-            case Kind.BLOCK | Kind.CPU:
-                self._at_once(connection, request, 200, self._hold(task))
-            case Kind.THREAD:
-                self._at_once(connection, request, 200, f"{threading.current_thread().name}\n".encode())
-            case Kind.JSON:
-                self._at_once(connection, request, 200, b'{"message": "hello"}\n', JSON)
-            case Kind.STATS:
-                self._at_once(connection, request, 200, f"{json.dumps(self.stats())}\n".encode(), JSON)
-                if task.reset:
-                    self._reset()
-            case Kind.BAD:
-                self._at_once(connection, request, 400, f"{task.message}\n".encode())
+        try:
+            self._begin(connection, request)
+        except RequestError as error:
+            self._at_once(connection, request, refusal(error))
 
-    def _work(self, connection: Connection, request: Request, task: Task) -> None:
+    def _begin(self, connection: Connection, request: Request) -> None:
+        if request.refusal:
+            raise RequestError(400, request.refusal)
+        task = self._targets.read(request.target, request.method)
+        if isinstance(task.begins, Wait):
+            self._work(connection, request, task, pooled=task.begins.pooled)
+        elif task.endpoint is None:
+            self._at_once(connection, request, Reply(document(self.stats()), JSON))
+            if task.value:
+                self._reset()
+        elif task.begins:
+            self._gauge.finish()
+            self._at_once(connection, request, task.begins)
+        else:
+            self._at_once(connection, request, self._hold(task.endpoint, task.value))
+
+    def _work(self, connection: Connection, request: Request, task: Task, *, pooled: bool) -> None:
         # Nothing was read while the loop stood still, and nothing of this connection before it was accepted.
         arrival_ns = max(request.arrival_ns, self._held_until_ns, connection.earliest_ns)
         free_ns = self._slots.begin_ns(arrival_ns)
         if self._settings.shed and free_ns > arrival_ns:
             self._counters.shed += 1
-            self._at_once(connection, request, 503, b"over the limit of %d\n" % self._settings.limit)
-            return
-        begin_ns = self._standstills.defer_ns(free_ns)
-        length_ns = self._service_ns if task.length_ns is None else task.length_ns
-        if self._jitter_ns:
-            length_ns = max(0, length_ns + round(self._random.uniform(-self._jitter_ns, self._jitter_ns)))
-        if task.kind is Kind.SERVICE:
-            done_ns = begin_ns + length_ns
-            end_ns = self._standstills.defer_ns(done_ns)
-            payload = _ok(request.connection, request.head)
-        else:
-            acquired_ns = self._standstills.defer_ns(self._pool.begin_ns(begin_ns))
-            done_ns = acquired_ns + length_ns
-            end_ns = self._standstills.defer_ns(done_ns)
-            self._pool.take(end_ns)
-            payload = _downstream(request, acquired_ns - begin_ns, end_ns - acquired_ns)
+            raise RequestError(503, f"over the limit of {self._settings.limit}")
+        length_ns = self._jittered_ns(task.length_ns)
+        begin_ns, acquired_ns, done_ns, end_ns = self._place(free_ns, length_ns, pooled=pooled)
+        head = request.method == b"HEAD"
+        payload = answer(task, acquired_ns - begin_ns, end_ns - acquired_ns, request.connection, head)
         self._slots.take(end_ns)
         self._pending += 1
-        counters = self._counters
-        counters.peak = max(counters.peak, self._in_flight)
-        counters.peak_waiting = max(counters.peak_waiting, self._pending - self._in_flight)
+        self._gauge.show(self._in_flight)
+        self._counters.peak_waiting = max(self._counters.peak_waiting, self._waiting)
         self._push(end_ns, connection, payload, _Counted.SERVED if end_ns == done_ns else _Counted.STALLED)
 
-    def _at_once(
-        self, connection: Connection, request: Request, status: int, body: bytes, content_type: bytes = TEXT
-    ) -> None:
-        payload = render(status, body, content_type=content_type, connection=request.connection, head=request.head)
+    def _jittered_ns(self, length_ns: int) -> int:
+        if not self._jitter_ns:
+            return length_ns
+        return max(0, length_ns + round(self._random.uniform(-self._jitter_ns, self._jitter_ns)))
+
+    def _place(self, free_ns: int, length_ns: int, *, pooled: bool) -> tuple[int, int, int, int]:
+        """Returns when the work begins, has its place in the pool, is done, and can be answered."""
+        begin_ns = acquired_ns = self._standstills.defer_ns(free_ns)
+        if pooled:
+            acquired_ns = self._standstills.defer_ns(self._pool.begin_ns(begin_ns))
+        done_ns = acquired_ns + length_ns
+        end_ns = self._standstills.defer_ns(done_ns)
+        if pooled:
+            self._pool.take(end_ns)
+        return begin_ns, acquired_ns, done_ns, end_ns
+
+    def _at_once(self, connection: Connection, request: Request, reply: Reply) -> None:
+        payload = render(reply, connection=request.connection, head=request.method == b"HEAD")
         self._push(time.monotonic_ns(), connection, payload, _Counted.NOT)
 
-    def _hold(self, task: Task) -> bytes:
+    def _hold(self, endpoint: Endpoint, value: int) -> Reply:
         self.catch_up()
-        body = b"ok\n"
-        with ordinary_scheduling(self._realtime):
-            if task.kind is Kind.BLOCK:
-                block(task.length_ns or 0)
-            else:
-                body = b"%d\n" % cpu(task.steps)
+        with self._gauge, ordinary_scheduling(self._realtime):
+            reply = advance(endpoint.work(value))
+        assert isinstance(reply, Reply), "what spins does not wait"
         self._held_until_ns = time.monotonic_ns()
-        return body
+        return reply
 
     # Time
 
@@ -202,16 +205,18 @@ class Server:
 
     def _answer(self, answer: _Answer) -> int:
         due_ns, _, connection, payload, counted = answer
+        if counted:
+            # Before it is sent: who has all the answers must find nothing in flight.
+            self._pending -= 1
+            self._gauge.show(self._in_flight)
+            self._gauge.finish()
         written = connection.send(payload)
         now_ns = time.monotonic_ns()
         if counted:
-            self._pending -= 1
             if not written:
                 self._counters.gone += 1
-            else:
-                self._counters.served += 1
-                if counted is _Counted.SERVED:
-                    self._counters.error.add(now_ns - max(due_ns, self._held_until_ns))
+            elif counted is _Counted.SERVED:
+                self._counters.error.add(now_ns - max(due_ns, self._held_until_ns))
         # What follows an answer can wait until everything that is due has gone out.
         connection.earliest_ns = due_ns
         if not self._answered:
@@ -242,11 +247,14 @@ class Server:
     def _in_flight(self) -> int:
         return min(self._pending, self._settings.limit or self._pending)
 
+    @property
+    def _waiting(self) -> int:
+        return self._pending - self._in_flight
+
     def _reset(self) -> None:
         """Begins the counts and the jitter anew; the peaks begin at what there is now."""
-        self._counters = Counters(
-            peak=self._in_flight, peak_waiting=self._pending - self._in_flight, peak_open=len(self._connections)
-        )
+        self._gauge.reset()
+        self._counters = Counters(peak_waiting=self._waiting, peak_open=len(self._connections))
         self._random = random.Random(self._settings.seed)
 
     def stats(self) -> dict[str, object]:
@@ -254,12 +262,10 @@ class Server:
         counters = self._counters
         return {
             "server": "calibrated",
-            "limit": self._settings.limit,
-            "in_flight": self._in_flight,
-            "waiting": self._pending - self._in_flight,
-            "peak": counters.peak,
+            **asdict(self._gauge.read()),
+            "limit": concurrency_limit(self._settings.limit, self._settings.connections),
+            "waiting": self._waiting,
             "peak_waiting": counters.peak_waiting,
-            "served": counters.served,
             "shed": counters.shed,
             "gone": counters.gone,
             "connections": {
@@ -275,13 +281,3 @@ class Server:
             "error": counters.error.report(),
             "pickup": counters.pickup.report(),
         }
-
-
-@lru_cache(maxsize=16)
-def _ok(connection: bytes, head: bool) -> bytes:
-    return render(200, b"ok\n", connection=connection, head=head)
-
-
-def _downstream(request: Request, acquire_ns: int, work_ns: int) -> bytes:
-    timing = f"Server-Timing: acquire;dur={acquire_ns / NS_PER_MS:.3f}, work;dur={work_ns / NS_PER_MS:.3f}\r\n"
-    return render(200, b"ok\n", extra=timing.encode(), connection=request.connection, head=request.head)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
 DAY_MS = 86_400_000
 MAX_COUNT = 1_000_000
 
@@ -41,13 +42,13 @@ class Settings:
     limit: int = 0
     service_ms: float = 1000.0
     jitter_ms: float = 0.0
-    backlog: int = 2048
+    backlog: int = 4096
     connections: int = 0
     shed: bool = False
     stall_every_ms: float = 0.0
     stall_for_ms: float = 0.0
     seed: int = 1
-    realtime: bool = True
+    realtime: bool = False
 
     def __post_init__(self) -> None:
         _check("port", self.port, 0, 65_535)
@@ -62,6 +63,11 @@ class Settings:
             ordered = 0 < self.stall_for_ms < self.stall_every_ms <= DAY_MS
             if not ordered:
                 raise SettingsError(f"stall: accepted is P/Q in milliseconds with 0 < Q < P <= {DAY_MS}")
+
+
+def concurrency_limit(limit: int, connections: int) -> int | None:
+    """Returns how many requests are worked on at once under these two knobs; None for no limit."""
+    return min((each for each in (limit, connections) if each), default=None)
 
 
 def parse_stall(text: str) -> tuple[float, float]:

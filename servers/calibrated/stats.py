@@ -55,13 +55,11 @@ class Lateness:
 
 @dataclass(slots=True)
 class Counters:
-    """Counts since the start or the last reset.
+    """Counts since the start or the last reset, beside those that every server keeps (`servers.stats`).
 
     Attributes:
-        served: Requests of the limit that were worked on and answered.
-        gone: Requests of the limit whose client was not there any more to be answered.
+        gone: Requests that were worked on and whose client was not there any more to be answered.
         shed: Requests answered 503 because all slots were taken.
-        peak: Most requests worked on at once.
         peak_waiting: Most requests that waited for a slot at once.
         accepted: Connections accepted.
         peak_open: Most connections open at once.
@@ -71,10 +69,8 @@ class Counters:
         pickup: Request read after the kernel had received it.
     """
 
-    served: int = 0
     gone: int = 0
     shed: int = 0
-    peak: int = 0
     peak_waiting: int = 0
     accepted: int = 0
     peak_open: int = 0

@@ -16,8 +16,3 @@ def parse(numbers: Sequence[str], *, optional: Sequence[str] = ()) -> argparse.N
     for name in optional:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
     return parser.parse_args()
-
-
-def bracketed(host: str) -> str:
-    """`host` as it stands before `:port`: an IPv6 address in brackets."""
-    return f"[{host}]" if ":" in host else host

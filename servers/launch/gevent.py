@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gevent import monkey  # type: ignore[import-untyped]
 
-from servers.launch.arguments import bracketed, parse
+from servers.launch.arguments import parse
+from servers.ports import bracketed
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
-from servers.launch.arguments import bracketed, parse
+from servers.launch.arguments import parse
+from servers.ports import bracketed
 from servers.wsgi import create_app
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import logging
 
 import waitress  # type: ignore[import-untyped]
 
-from servers.launch.arguments import bracketed, parse
+from servers.launch.arguments import parse
+from servers.ports import bracketed
 from servers.wsgi import create_app
 
 # waitress compares its limit with all the descriptors that it polls: the connections, its listening socket and the

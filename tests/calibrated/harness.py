@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
-import json
 import selectors
 import signal
 import socket
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DEADLINE_S = 30.0
+from tests.servers.support import DEADLINE_S, ask, eventually
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +29,9 @@ class Running:
     def address(self) -> tuple[str, int]:
         return self.host, self.port
 
-    def get(self, target: str, method: str = "GET") -> tuple[int, http.client.HTTPMessage, str]:
-        """Sends one request on a connection of its own."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE_S)
-        with contextlib.closing(connection):
-            connection.request(method, target)
-            response = connection.getresponse()
-            return response.status, response.headers, response.read().decode()
-
     def stats(self, query: str = "") -> dict[str, Any]:
         """Returns what /stats says."""
-        stats: dict[str, Any] = json.loads(self.get("/stats" + query)[2])
+        stats: dict[str, Any] = ask(self, "/stats" + query).json
         return stats
 
     def connect(self) -> socket.socket:
@@ -121,10 +111,7 @@ def read_all(sock: socket.socket) -> bytes:
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Looks again and again until the condition holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.001)
+    assert eventually(condition, poll_s=0.001), "it did not come to that"
 
 
 def listen_queue(port: int) -> int:

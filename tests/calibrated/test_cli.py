@@ -8,7 +8,8 @@ import socket
 import pytest
 
 from servers.calibrated.cli import main
-from tests.calibrated.harness import DEADLINE_S, running
+from tests.calibrated.harness import running
+from tests.servers.support import DEADLINE_S
 
 
 def exit_code(argv: list[str]) -> object:

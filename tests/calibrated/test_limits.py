@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import selectors
 import socket
 import statistics
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.calibrated.harness import Answer, Running, burst, listen_queue, read_all, request, running, wait_until
+from tests.servers.support import ask
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/net/tcp")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux's kernel")
 
 
 def wave_sizes(answers: list[Answer], service_ms: float) -> dict[int, int]:
@@ -34,7 +36,7 @@ def test_limit_makes_waves() -> None:
 
 def test_without_a_limit_all_are_worked_on_at_once() -> None:
     with running("--service-ms", "300") as server:
-        answers = burst(server, ["/anything?at=all"] * 100)
+        answers = burst(server, ["/sleep"] * 100)
         stats = server.stats()
     assert wave_sizes(answers, 300) == {1: 100}
     assert min(answer.done_ms for answer in answers) >= 300
@@ -51,18 +53,20 @@ def test_fifty_waves_end_when_the_fiftieth_should() -> None:
 def test_own_error_at_a_thousand_at_once() -> None:
     # A busy machine only ever adds to it: the least of five is the server's own, if the machine lets it in at all.
     p99s_ms = []
-    with running("--service-ms", "200", "--backlog", "4096") as server:
+    with running("--service-ms", "200", "--realtime") as server:
         for _ in range(5):
             assert {answer.status for answer in burst(server, ["/sleep"] * 1000)} == {200}
             stats = server.stats("?reset=1")
             assert stats["error"]["count"] == stats["served"] == 1000
             p99s_ms.append(stats["error"]["p99_ms"])
-    assert min(p99s_ms) < (2 if stats["realtime"] else 50), p99s_ms
+    assert min(p99s_ms) < (20 if stats["realtime"] else 100), p99s_ms
 
 
-def test_real_time_scheduling_can_be_declined() -> None:
-    with running("--no-realtime") as server:
+@linux
+def test_real_time_scheduling_is_not_asked_for_of_itself() -> None:
+    with running() as server:
         assert server.stats()["realtime"] is False
+        assert os.sched_getscheduler(server.process.pid) == os.SCHED_OTHER
 
 
 def test_service_begins_in_the_order_of_arrival() -> None:
@@ -92,7 +96,7 @@ def waiting_and_worked_on(server: Running) -> int:
 
 def work_ms(server: Running, count: int) -> list[float]:
     """Returns the exact services of so many requests, by their Server-Timing."""
-    timings = [server.get("/downstream?ms=10")[1]["Server-Timing"] for _ in range(count)]
+    timings = [ask(server, "/downstream?ms=10").headers["server-timing"] for _ in range(count)]
     return [float(timing.rpartition("work;dur=")[2]) for timing in timings]
 
 
@@ -198,7 +202,7 @@ def test_what_is_due_in_a_standstill_leaves_at_its_end() -> None:
     assert ends
     for end in ends:
         # 300 ms hold 30 of them, one each 10 ms; a client on a busy machine may read the last ones a little later.
-        assert sum(end <= moment < end + 30 for moment in done) >= 25
+        assert sum(end <= moment < end + 100 for moment in done) >= 25
     assert all(answer.done_ms >= 10 * answer.index for answer in answers)
     assert stats["stalls"]["count"] >= len(ends)
     assert stats["stalls"]["total_ms"] == pytest.approx(300 * stats["stalls"]["count"], rel=0.1)
@@ -215,9 +219,9 @@ def test_block_holds_everything_and_takes_its_time() -> None:
 def test_downstream_waits_in_a_pool_of_twenty() -> None:
     with running() as server:
         answers = burst(server, ["/downstream?ms=200"] * 50)
-        _, headers, _ = server.get("/downstream?ms=5")
+        lone = ask(server, "/downstream?ms=5")
     assert wave_sizes(answers, 200) == {1: 20, 2: 20, 3: 10}
-    assert headers["Server-Timing"] == "acquire;dur=0.000, work;dur=5.000"
+    assert lone.headers["server-timing"] == "acquire;dur=0.000, work;dur=5.000"
 
 
 def test_the_own_loop_and_timer_do_without_uvloop_and_timerfd() -> None:

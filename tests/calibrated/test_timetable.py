@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from servers.calibrated.stats import Lateness
@@ -29,6 +29,7 @@ def simulated_ends(limit: int, requests: list[tuple[int, int]]) -> list[int]:
     return ends
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=25))
 def test_slots_give_the_ends_of_a_simulated_queue(limit: int, requests: list[tuple[int, int]]) -> None:
     requests = sorted(requests, key=lambda request: request[0])
@@ -55,6 +56,7 @@ def test_unlimited_begins_at_the_arrival() -> None:
     assert slots.begin_ns(7) == 7
 
 
+@settings(deadline=None)
 @given(st.integers(2, 50), st.data(), st.integers(0, 1000), moments)
 def test_defer_moves_only_what_falls_into_a_standstill(every: int, data: st.DataObject, origin: int, at: int) -> None:
     length = data.draw(st.integers(1, every - 1))

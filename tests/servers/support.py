@@ -12,11 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import psutil
-
-from servers.process import RunningServer
 
 SPECS = [
     "threads:threads=8",
@@ -27,6 +25,7 @@ SPECS = [
     "async",
     "async:workers=2",
     "async-threadpool",
+    "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""
 
@@ -48,7 +47,17 @@ class Answer:
         return json.loads(self.body)
 
 
-def ask(server: RunningServer, path: str, method: str = "GET", body: bytes | None = None) -> Answer:
+class Listening(Protocol):
+    """Where a server is, whoever started it."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
+
+
+def ask(server: Listening, path: str, method: str = "GET", body: bytes | None = None) -> Answer:
     """One request on a connection of its own, which is closed after it."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_S)
     with contextlib.closing(connection):
@@ -59,24 +68,24 @@ def ask(server: RunningServer, path: str, method: str = "GET", body: bytes | Non
 
 
 @contextlib.contextmanager
-def asking(server: RunningServer, path: str, count: int) -> Iterator[list[Future[Answer]]]:
+def asking(server: Listening, path: str, count: int) -> Iterator[list[Future[Answer]]]:
     """`count` requests at once, under way within the block and done after it."""
     with ThreadPoolExecutor(count) as pool:
         yield [pool.submit(ask, server, path) for _ in range(count)]
 
 
-def ask_many(server: RunningServer, path: str, count: int) -> list[Answer]:
+def ask_many(server: Listening, path: str, count: int) -> list[Answer]:
     with asking(server, path, count) as answers:
         return [answer.result() for answer in answers]
 
 
-def eventually(condition: Callable[[], object], deadline_s: float = DEADLINE_S) -> bool:
+def eventually(condition: Callable[[], object], deadline_s: float = DEADLINE_S, poll_s: float = 0.01) -> bool:
     """Whether the condition comes true before the deadline."""
     deadline = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        time.sleep(poll_s)
     return True
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
 from servers.catalog import parse_spec
+from servers.errors import StartError
 from servers.process import RunningServer, start
 from servers.work import POOL_SIZE, STATS_PATH
 from tests.servers.support import accept_queue_length, ask, ask_many, asking, eventually, somaxconn
@@ -23,6 +25,9 @@ from tests.servers.support import accept_queue_length, ask, ask_many, asking, ev
         ("async-threadpool:tokens=5", 12, 5),
         ("greenlets", 30, 30),
         ("async", 30, 30),
+        ("calibrated:limit=3", 10, 3),
+        ("calibrated:connections=4", 10, 4),
+        ("calibrated", 30, 30),
     ],
 )
 def test_works_on_as_many_at_once_as_it_says(spec: str, count: int, peak: int) -> None:
@@ -66,6 +71,42 @@ def test_workers_are_processes_of_their_own(spec: str) -> None:
         assert len(seen) == 3
 
 
+def test_calibrated_works_as_long_as_its_knobs_say() -> None:
+    with start(parse_spec("calibrated:limit=1,service_ms=80,jitter_ms=20")) as server:
+        work = [float(ask(server, "/sleep").headers["server-timing"].partition("dur=")[2]) for _ in range(8)]
+        assert ask(server, "/sleep").text == "slept 80 ms\n"
+        assert ask(server, "/sleep?ms=x").text.startswith(
+            "/sleep accepts ms, a whole number from 0 to 600000 (default 80)"
+        )
+    assert all(60 <= ms <= 100 for ms in work)
+    assert len(set(work)) > 1
+
+
+def test_calibrated_sheds_beyond_its_limit() -> None:
+    with start(parse_spec("calibrated:limit=2,shed=1")) as server, asking(server, "/sleep?ms=500", 5) as answers:
+        assert sorted(answer.result().status for answer in answers) == [200, 200, 503, 503, 503]
+        assert counted(server) == (0, 2, 2)
+
+
+def test_calibrated_stands_still_as_told() -> None:
+    with start(parse_spec("calibrated:stall=200/100")) as server:
+        assert eventually(lambda: ask(server, STATS_PATH).json["stalls"]["count"] >= 2)
+        stalls = ask(server, STATS_PATH).json["stalls"]
+    assert stalls["total_ms"] == pytest.approx(100 * stalls["count"], rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("calibrated:shed=1", "shed: needs a limit above 0 to shed beyond"),
+        ("calibrated:service_ms=10,jitter_ms=20", "jitter_ms: accepted is 0 to the service time, not 20.0"),
+    ],
+)
+def test_calibrated_knobs_that_do_not_go_together(spec: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=rf"ended \(exit status 2\) before it was ready: calibrated: {says}$"):
+        start(parse_spec(spec), directory=tmp_path)
+
+
 def test_limit_concurrency_refuses_from_the_connection_that_it_names() -> None:
     with start(parse_spec("async:limit_concurrency=4")) as server:
         assert server.instance.concurrency_limit == 3
@@ -78,7 +119,16 @@ def test_limit_concurrency_refuses_from_the_connection_that_it_names() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["threads:", "gthread:", "greenlets:", "processes:", "async:", "async:workers=2,", "async-threadpool:"],
+    [
+        "threads:",
+        "gthread:",
+        "greenlets:",
+        "processes:",
+        "async:",
+        "async:workers=2,",
+        "async-threadpool:",
+        "calibrated:",
+    ],
 )
 def test_accept_queue_is_as_long_as_asked_and_ipv6_is_served(spec: str) -> None:
     with start(parse_spec(f"{spec}backlog=7"), "::1") as server:
@@ -92,7 +142,9 @@ def test_accept_queue_is_no_longer_than_the_kernel_allows() -> None:
         assert accept_queue_length(server.port) == min(60_000, somaxconn())
 
 
-@pytest.mark.parametrize("spec", ["threads:threads=60", "greenlets", "async", "async-threadpool:tokens=60"])
+@pytest.mark.parametrize(
+    "spec", ["threads:threads=60", "greenlets", "async", "async-threadpool:tokens=60", "calibrated"]
+)
 def test_downstream_is_a_pool(spec: str) -> None:
     with start(parse_spec(spec)) as server:
         answers = ask_many(server, "/downstream?ms=300", 2 * POOL_SIZE)

@@ -26,6 +26,17 @@ def test_failed_request_is_no_longer_in_flight() -> None:
     gauge.close()
 
 
+def test_server_that_keeps_the_count_itself() -> None:
+    gauge = Gauge(None)
+    for in_flight in (1, 2, 1):
+        gauge.show(in_flight)
+    gauge.finish()
+    assert gauge.read() == Counters(in_flight=1, peak=2, served=1, workers=0, limit=None)
+    gauge.reset()
+    assert gauge.read() == Counters(in_flight=1, peak=1, served=0, workers=0, limit=None)
+    gauge.close()
+
+
 def test_starter_reads_what_the_server_counts(tmp_path: Path) -> None:
     stats = StatsFile.create(tmp_path / "stats", limit=7, processes=1)
     gauge = Gauge(tmp_path / "stats")
