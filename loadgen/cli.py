@@ -30,9 +30,16 @@ Examples:
   loadgen URL --n 400 --samples samples.csv            a row for each request
 
 \b
+Also, each with its own --help:
+  loadgen explain SAMPLES.csv    the findings again, from a saved run
+  loadgen limit URL              finds the concurrency limit with few requests
+
+\b
 Exit codes: 0 measured; 2 usage; 3 every request failed;
 130 interrupted, and what was measured is printed.
 """
+
+_COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli"}
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -94,7 +101,7 @@ def _open_sinks(
     quiet: bool,
 ) -> list[Sink]:
     """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
-    from loadgen.output import CsvSink, JsonSink, TextSink, samples_sink
+    from loadgen.output import CsvSink, EvidenceSink, JsonSink, TextSink, samples_sink
 
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
     if samples is not None and output is not None and samples.resolve() == output.resolve():
@@ -110,6 +117,7 @@ def _open_sinks(
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file))
     if samples is not None and make_samples_sink is not None:
+        sinks.append(EvidenceSink(samples))
         sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
     return sinks
 
@@ -149,5 +157,10 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit code."""
-    return run_app(app, "loadgen", arguments)
+    """Runs the command, or the one that the first argument names, and returns its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in _COMMANDS:
+        from importlib import import_module
+
+        return run_app(import_module(_COMMANDS[given[0]]).app, f"loadgen {given[0]}", given[1:])
+    return run_app(app, "loadgen", given)

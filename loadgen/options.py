@@ -14,7 +14,7 @@ import typer
 
 from loadgen.errors import UsageError
 from loadgen.plan import Plan, Target, Workload, parse_header
-from loadgen.units import parse_duration
+from loadgen.units import parse_duration, parse_whole_ms
 
 
 class OutputFormat(StrEnum):
@@ -167,15 +167,8 @@ class LoadOptions:
             runs=self.runs,
             warmup=self.warmup,
             pause_s=parse_duration(self.pause),
-            over_ms=_whole_ms("--over", parse_duration(self.over)),
+            over_ms=parse_whole_ms("--over", self.over),
             engine=self.engine.value,
             http2=self.http2,
             allow_remote=self.allow_remote,
         )
-
-
-def _whole_ms(option: str, seconds: float) -> int:
-    whole = round(seconds * 1000)
-    if abs(whole - seconds * 1000) > 1e-6:
-        raise UsageError(f"{option} takes 1 ms or more, in whole milliseconds, as in 1500ms or 2s")
-    return whole

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from loadgen.errors import UsageError
+from loadgen.evidence_file import Key, evidence_data, evidence_path
+from loadgen.explain import Evidence, Finding
 from loadgen.plan import Plan
 from loadgen.render import text
 from loadgen.render.document import document
@@ -31,15 +33,21 @@ class TextSink:
 
     def __init__(self, plan: Plan, file: TextIO, *, quiet: bool = False) -> None:
         self._plan, self._file, self._quiet = plan, file, quiet
+        self._findings: list[tuple[Finding, ...]] = []
 
     def add(self, run: Run) -> None:
         """Prints the run's lines."""
+        self._findings.append(run.findings)
         for line in text.run_lines(self._plan, run, quiet=self._quiet):
             print(line, file=self._file)
         self._file.flush()
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Prints what the runs have in common."""
+        if not self._quiet:
+            for line in text.all_runs_lines(self._plan, self._findings):
+                print(line, file=self._file)
+            self._file.flush()
 
 
 class JsonSink:
@@ -107,3 +115,20 @@ def samples_sink(path: Path) -> type[CsvSink] | type[JsonSamplesSink]:
         case ".json":
             return JsonSamplesSink
     raise UsageError(f"--samples {path}: the name must end in .csv or .json")
+
+
+class EvidenceSink:
+    """What was seen beside the samples, in the file beside theirs; written anew as each run ends."""
+
+    def __init__(self, samples: Path) -> None:
+        """For a file of samples."""
+        self._path = evidence_path(samples)
+        self._runs: dict[Key, Evidence] = {}
+
+    def add(self, run: Run) -> None:
+        """Keeps the run's evidence and writes all so far."""
+        self._runs["", run.number] = run.evidence
+        self._path.write_text(json.dumps(evidence_data(self._runs.items())) + "\n", encoding="utf-8")
+
+    def finish(self) -> None:
+        """Nothing is left to do."""

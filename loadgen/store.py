@@ -6,6 +6,7 @@ In both, an outcome is its label and a stage never reached is an empty field or 
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -75,6 +76,26 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
     except (ValueError, csv.Error) as error:
         raise DataError(f"not a file of samples, line {reader.line_num}: {error}") from None
     return {run: _to_samples(dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))) for run, rows in runs.items()}
+
+
+def read_profiles_csv(file: TextIO) -> dict[tuple[str, int], Samples]:
+    """The runs of a file as `read_csv` takes it, or with a `profile` column before the others, by profile and run.
+
+    Raises:
+        DataError: it is neither.
+    """
+    lines = file.read().splitlines(keepends=True)
+    if not lines or not lines[0].startswith("profile,"):
+        return {("", run): samples for run, samples in read_csv(io.StringIO("".join(lines))).items()}
+    parts: dict[str, list[str]] = {}
+    for row in csv.reader(lines[1:]):
+        parts.setdefault(row[0] if row else "", []).append(",".join(row[1:]) + "\n")
+    heading = lines[0].partition(",")[2]
+    return {
+        (profile, run): samples
+        for profile, rows in parts.items()
+        for run, samples in read_csv(io.StringIO(heading + "".join(rows))).items()
+    }
 
 
 def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:

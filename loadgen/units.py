@@ -25,3 +25,15 @@ def parse_duration(text: str) -> float:
     if seconds == math.inf:  # also what no float can hold
         raise UsageError(f"duration {text!r} is not accepted: write a number and a unit, as in 1500ms, 2s or 1m")
     return seconds
+
+
+def parse_whole_ms(option: str, text: str) -> int:
+    """Milliseconds of a duration, for an option whose value names a column.
+
+    Raises:
+        UsageError: it is no duration, under 1 ms, or not whole milliseconds.
+    """
+    ms = parse_duration(text) * 1000
+    if round(ms) < 1 or abs(round(ms) - ms) > 1e-6:
+        raise UsageError(f"{option} takes 1 ms or more, in whole milliseconds, as in 1500ms or 2s")
+    return round(ms)

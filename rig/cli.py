@@ -159,9 +159,10 @@ def compare(
         interrupted = _carry_out(comparison, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         _print(comparison.measured, out, output_format, quiet=quiet)
-        if samples_file is not None:
+        if samples is not None and samples_file is not None:
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
+            _write_evidence(comparison.measured, samples)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
@@ -195,12 +196,14 @@ def _report_dead(comparison: Comparison) -> None:
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, table
+    from rig.render import blocks, comparison_data, sentences, table
 
     match output_format:
         case opt.OutputFormat.TEXT:
             _write_lines(blocks(measured, quiet=quiet), out)
             _write_lines(table(measured), out)
+            if not quiet:
+                _write_lines(sentences(measured), out)
         case opt.OutputFormat.JSON:
             json.dump(comparison_data(measured), out, indent=2)
             out.write("\n")
@@ -220,6 +223,13 @@ def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(ROWS_HEADER)
     writer.writerows(rows(measured))
+
+
+def _write_evidence(measured: Sequence[Measured], samples: Path) -> None:
+    from loadgen.evidence_file import evidence_data, evidence_path
+
+    runs = [((entry.instance.spec, run.number), run.evidence) for entry in measured for run in entry.runs]
+    evidence_path(samples).write_text(json.dumps(evidence_data(runs)) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from loadgen.explain import Finding
 from loadgen.plan import Plan
 from loadgen.runner import WARMUP, Run, Session
 from servers.catalog import Instance
@@ -45,6 +46,11 @@ class Measured:
         return median(run.summary.over for run in self._whole_runs) if self._whole_runs else None
 
     @property
+    def findings(self) -> list[tuple[Finding, ...]]:
+        """The findings of each whole run."""
+        return [run.findings for run in self._whole_runs]
+
+    @property
     def _whole_runs(self) -> list[Run]:
         """Those that were not interrupted: the wall and the lateness of the other say when Ctrl-C came, no more."""
         return [run for run in self.runs if not run.interrupted]
@@ -56,6 +62,22 @@ class _Side:
     server: RunningServer
     session: Session
     reported_dead: bool = False
+
+    def hold_against_lone(self) -> None:
+        """Where requests shared the CPU, sends one alone and explains the runs anew beside it: by how much, then.
+
+        Sent last, so that nobody's runs are disturbed, and only where something is to be learned from it.
+        """
+        shared = [run for run in self.measured.runs if any(finding.cause == "cpu-shared" for finding in run.findings)]
+        if not shared or not self.server.alive():
+            return
+        plan = self.measured.plan
+        lone_plan = replace(plan, runs=1, workload=replace(plan.workload, requests=1, concurrency=1))
+        with Session(lone_plan) as session:
+            lone = session.run(1)
+        if lone.summary.times is not None:
+            lone_ns = lone.summary.times.p50_ns
+            self.measured.runs[:] = [run.explained_beside(lone_ns) for run in self.measured.runs]
 
 
 class Comparison:
@@ -114,6 +136,8 @@ class Comparison:
             yield run
             if run.interrupted:
                 return
+        for side in self._sides:
+            side.hold_against_lone()
 
     def newly_dead(self) -> Iterator[RunningServer]:
         """The servers that ended by themselves since the last call."""

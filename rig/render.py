@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from loadgen.explain.runs import limited_by
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.store import CSV_HEADER, csv_rows
 from rig.compare import Measured
+from rig.difference import difference
 from servers.catalog import PROFILES, Instance
 from servers.profile import spoken
 
@@ -27,15 +29,17 @@ def block_heading(instance: Instance) -> str:
 def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str]:
     """Each profile's block: heading and runs."""
     for entry in measured:
-        yield f"{entry.instance.spec} ({entry.instance.profile.server})"
+        yield f"{entry.instance.spec} ({entry.instance.profile.server}; {entry.instance.limits})"
         yield block_heading(entry.instance)
         for run in entry.runs:
             yield from text.run_lines(entry.plan, run, quiet=quiet)
+        if not quiet:
+            yield from text.all_runs_lines(entry.plan, entry.findings)
         yield ""
 
 
 def table(measured: Sequence[Measured]) -> Iterator[str]:
-    """One row a profile: medians over its runs, each with its difference to the first profile's, and what limits it."""
+    """One row a profile: medians over its runs, their difference to the first profile's, what was found to limit it."""
     base = measured[0]
     over = base.plan.over_ms
     rows = [["profile", "median wall_ms", "median p50_ms", f"median over{over}ms", "limited by"]]
@@ -44,8 +48,14 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
             _with_difference(entry.median_ms(figure), base.median_ms(figure), entry is base) for figure in _FIGURES
         ]
         late = _with_difference(entry.median_late, base.median_late, entry is base)
-        rows.append([entry.instance.spec, *figures, late, entry.instance.limits])
+        rows.append([entry.instance.spec, *figures, late, limited_by(entry.findings)])
     yield from _aligned(rows)
+
+
+def sentences(measured: Sequence[Measured]) -> Iterator[str]:
+    """One sentence for each profile but the first: what it changed against the first."""
+    for entry in measured[1:]:
+        yield difference(measured[0], entry)
 
 
 def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
@@ -57,7 +67,8 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
             {
                 "profile": entry.instance.spec,
                 "args": entry.instance.args,
-                "limited_by": entry.instance.limits,
+                "limits": entry.instance.limits,
+                "limited_by": limited_by(entry.findings),
                 "concurrency_limit": entry.instance.concurrency_limit,
                 "plan": plan_data(entry.plan),
                 "runs": [run_data(run) for run in entry.runs],
@@ -92,7 +103,11 @@ def profile_list() -> Iterator[str]:
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:
-    data: dict[str, Any] = {"base": base.instance.spec, "profile": entry.instance.spec}
+    data: dict[str, Any] = {
+        "base": base.instance.spec,
+        "profile": entry.instance.spec,
+        "sentence": difference(base, entry),
+    }
     for figure in _FIGURES:
         data[f"median_{figure}_ms"] = _pair(base.median_ms(figure), entry.median_ms(figure))
     data["median_over"] = _pair(base.median_late, entry.median_late)

@@ -65,7 +65,6 @@ class Evidence:
     samples: Samples
     concurrency: int
     over_ms: int = 1500
-    timeout_s: float = 60.0
     use: ClientUse = field(default_factory=lambda: ClientUse(0.0, 0.0, 0.0))
     kernel: KernelRules = field(default_factory=KernelRules)
     server: ServerView = field(default_factory=ServerView)

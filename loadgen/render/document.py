@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from loadgen.explain import Finding
+from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
@@ -24,6 +25,7 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
         "plan": plan_data(plan),
         "environment": environment_data(),
         "runs": [run_data(run) for run in runs],
+        "all_runs": over_runs([run.findings for run in runs]) if len(runs) > 1 else [],
     }
 
 

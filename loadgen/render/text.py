@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from loadgen.explain import Finding
+from loadgen.explain.runs import over_runs
 from loadgen.plan import Plan
 from loadgen.runner import Run
 from loadgen.summary import NS_PER_MS, Summary
@@ -51,3 +53,11 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     if not quiet:
         for finding in run.findings:
             yield f"why: {finding.sentence}"
+
+
+def all_runs_lines(plan: Plan, runs: Sequence[tuple[Finding, ...]]) -> Iterator[str]:
+    """What held in each of several runs, and what came and went; nothing for a single one."""
+    if len(runs) > 1 and any(runs):
+        yield f"-- N={plan.workload.requests} all {len(runs)} runs"
+        for sentence in over_runs(runs):
+            yield f"why: {sentence}"

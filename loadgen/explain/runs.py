@@ -1,0 +1,93 @@
+"""Several runs of the same: what held in each, what came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, Final
+
+from loadgen.explain.finding import CAUSES, Finding
+from loadgen.explain.words import counted, joined, spoken_ms
+
+_MOST_NAMED: Final = 8
+
+Findings = Sequence[Finding]
+
+
+def gist(findings: Findings) -> str:
+    """What findings of one cause, of one run or several, come to in a few words."""
+    limit = _range([finding.details["limit"] for finding in findings if "limit" in finding.details])
+    services = [finding.details["service_ms"] for finding in findings if "service_ms" in finding.details]
+    each = f", about {spoken_ms(median(services) * 1e6)} each" if services else ""
+    return {
+        "client": "the generator was the bottleneck",
+        "timeout": "requests were given up",
+        "shed": f"requests were turned away beyond {limit} at once",
+        "accept-queue": "SYNs were dropped, the accept queue was full",
+        "stall": "everything in flight stood still",
+        "serial": f"one request at a time{each}",
+        "concurrency-limit": f"{limit} requests at once{each}",
+        "connection-limit": f"{limit} connections accepted at once{each}",
+        "cpu-shared": "the CPU was shared",
+        "overlapped": f"no limit met{each}",
+        "unexplained": "late requests are left unexplained",
+    }[findings[0].cause]
+
+
+def over_runs(runs: Sequence[Findings]) -> list[str]:
+    """A sentence a cause: in which runs it held, and for how many requests."""
+    sentences = []
+    for cause in CAUSES:
+        found = [next((finding for finding in run if finding.cause == cause), None) for run in runs]
+        held = [finding for finding in found if finding is not None]
+        if held:
+            where = f"in each of {len(runs)} runs" if len(held) == len(runs) else f"in {_named(found)} of {len(runs)}"
+            counts = _range([finding.requests for finding in held])
+            sentences.append(f"{where}: {gist(held)} ({cause}; {counts} {'request' if counts == '1' else 'requests'}).")
+    return sentences
+
+
+def limited_by(runs: Sequence[Findings]) -> str:
+    """What limits a server, over its runs: the commonest shape, and what came beside it."""
+    beside = ("client", "overlapped", "unexplained")
+    parts = []
+    for cause in sorted(CAUSES, key=lambda cause: -_runs_with(cause, runs)):
+        held = [finding for run in runs for finding in run if finding.cause == cause]
+        if held and cause not in beside:
+            every = "" if len(held) == len(runs) else f" in {len(held)} of {len(runs)} runs"
+            parts.append(f"{gist(held)}{every}")
+    if parts:
+        return "; ".join(parts)
+    return "no limit met" if _runs_with("overlapped", runs) else "not seen"
+
+
+def waves_of_runs(runs: Sequence[Findings]) -> int | None:
+    """How many waves the runs usually made; 1 where no limit was met, None where neither was seen."""
+    counts: list[int] = []
+    for run in runs:
+        for finding in run:
+            waves: list[Any] | None = finding.details.get("waves")
+            if waves:
+                counts.append(len(waves))
+            elif finding.cause == "overlapped":
+                counts.append(1)
+    return round(median(counts)) if counts else None
+
+
+def _runs_with(cause: str, runs: Sequence[Findings]) -> int:
+    return sum(any(finding.cause == cause for finding in run) for run in runs)
+
+
+def _range(values: Sequence[int]) -> str:
+    """`200`, or `198 to 201`."""
+    if not values:
+        return "some"
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _named(found: Sequence[Finding | None]) -> str:
+    numbers = [str(number) for number, finding in enumerate(found, 1) if finding is not None]
+    if len(numbers) > _MOST_NAMED:
+        return counted(len(numbers), "run")
+    return f"{'run' if len(numbers) == 1 else 'runs'} {joined(numbers)}"
