@@ -15,8 +15,6 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Final
 
-import psutil
-
 from loadgen.address import Address
 from loadgen.explain.evidence import KernelRules, ServerView
 from loadgen.samples import Recorder
@@ -60,9 +58,9 @@ class ServerWatch:
         self._recorder = recorder
         self._queue: list[tuple[int, int]] = []
         self._limit: int | None = None
-        self._processes: list[psutil.Process] = []
+        self._processes: list[int] = []
         self._overflows: int | None = None
-        self._cpu_s: float | None = None
+        self._cpu: tuple[float, float] | None = None
         self._diag: SockDiag | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _INTERVAL_S
@@ -79,7 +77,7 @@ class ServerWatch:
                 self._processes = _owners({listener.inode for listener in listeners})
                 self._arm()
         self._overflows = listen_overflows()
-        self._cpu_s = self._cpu_time_s()
+        self._cpu = self._cpu_times_s()
         return self
 
     async def __aexit__(
@@ -92,9 +90,9 @@ class ServerWatch:
         before, self._overflows = self._overflows, None
         if before is not None and (after := listen_overflows()) is not None:
             self._overflows = after - before
-        before_s, self._cpu_s = self._cpu_s, None
-        if before_s is not None and (after_s := self._cpu_time_s()) is not None:
-            self._cpu_s = max(0.0, after_s - before_s)
+        earlier, self._cpu = self._cpu, None
+        if earlier is not None and (later := self._cpu_times_s()) is not None:
+            self._cpu = (max(0.0, later[0] - earlier[0]), max(0.0, later[1] - earlier[1]))
 
     def view(self) -> ServerView:
         """What was seen."""
@@ -104,7 +102,8 @@ class ServerWatch:
             accept_queue_limit=self._limit,
             queue=queue,
             listen_overflows=self._overflows,
-            cpu_s=self._cpu_s,
+            cpu_s=None if self._cpu is None else self._cpu[0],
+            cpu_wait_s=None if self._cpu is None else self._cpu[1],
         )
 
     def _arm(self) -> None:
@@ -119,25 +118,34 @@ class ServerWatch:
             self._interval_s = min(2 * self._interval_s, _INTERVAL_MOST_S)
         self._arm()
 
-    def _cpu_time_s(self) -> float | None:
-        """User and system time of the server's processes so far; None where none was found or one has gone."""
+    def _cpu_times_s(self) -> tuple[float, float] | None:
+        """CPU time of the server's threads so far, and how long they waited for a CPU; None: not to be seen.
+
+        From schedstat, in ns; Documentation/scheduler/sched-stats.rst.
+        """
         if not self._processes:
             return None
+        taken_ns = waited_ns = 0
         try:
-            times = [process.cpu_times() for process in self._processes]
-        except psutil.Error:
+            for process in self._processes:
+                for task in Path(f"/proc/{process}/task").iterdir():
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+                        taken, waited, _ = (task / "schedstat").read_text().split()
+                        taken_ns += int(taken)
+                        waited_ns += int(waited)
+        except (OSError, ValueError):
             return None
-        return sum(time.user + time.system for time in times)
+        return taken_ns / 1e9, waited_ns / 1e9
 
 
-def _owners(inodes: set[int]) -> list[psutil.Process]:
-    """The processes, of those that may be looked at, that have one of these sockets open."""
+def _owners(inodes: set[int]) -> list[int]:
+    """The numbers of the processes, of those that may be looked at, that have one of these sockets open."""
     wanted = {f"socket:[{inode}]" for inode in inodes}
     owners = []
     for directory in Path("/proc").iterdir():
         if not directory.name.isdigit() or int(directory.name) == os.getpid():
             continue
-        with contextlib.suppress(OSError, psutil.Error):
+        with contextlib.suppress(OSError):
             if any(str(link.readlink()) in wanted for link in (directory / "fd").iterdir()):
-                owners.append(psutil.Process(int(directory.name)))
+                owners.append(int(directory.name))
     return owners

@@ -54,6 +54,8 @@ class ServerView:
     """ListenOverflows of this network namespace, after the run less before it."""
     cpu_s: float | None = None
     """CPU time that the server's processes took during the run, in seconds."""
+    cpu_wait_s: float | None = None
+    """How long its threads were ready to run and waited for a CPU, added up over all of them, in seconds."""
     lone_ns: int | None = None
     """Response time of a request sent alone, before the run."""
 
