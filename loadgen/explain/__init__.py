@@ -60,6 +60,8 @@ def explain(evidence: Evidence) -> tuple[Finding, ...]:
     # What was shed is no evidence that the rest met no limit.
     if shape is not None and not (shape == "overlapped" and reading.shed.any()):
         findings.append(_SHAPES[shape](reading))
-    if (left := unexplained.find(reading, shape)) is not None:
+    # Nor is the server slow where the generator was.
+    generator = any(finding.cause == "client" for finding in findings)
+    if not generator and (left := unexplained.find(reading, shape)) is not None:
         findings.append(left)
     return tuple(sorted(findings, key=lambda finding: CAUSES.index(finding.cause)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
-from loadgen.explain.limits import fit_details, fit_evidence, waves_of
+from loadgen.explain.limits import fit_details, fit_evidence, unseen_resends, waves_of
 from loadgen.explain.reading import Reading
-from loadgen.explain.shape import NOT_IN_QUEUE, held_in_accept_queue
+from loadgen.explain.shape import NOT_IN_QUEUE, Held, held_in_accept_queue
 from loadgen.explain.words import counted, spoken_ms, waves_sum
 
 
@@ -17,11 +17,14 @@ def find(reading: Reading) -> Finding:
     evidence = fit_evidence(reading)
     held = held_in_accept_queue(reading)
     if held is not None:
-        evidence["held_in_accept_queue"] = round(held, 2)
+        evidence["held_in_accept_queue"] = round(held.part, 2)
     return Finding(
         cause="concurrency-limit",
         requests=count_of(reading.waited),
-        sentence=f"{_blurred(reading) if reading.is_blurred else _waves(reading)}{_place(reading, held)}.",
+        sentence=(
+            f"{_blurred(reading) if reading.is_blurred else _waves(reading)}"
+            f"{_place(reading, held)}{unseen_resends(reading)}."
+        ),
         evidence=evidence,
         details=fit_details(reading),
     )
@@ -48,11 +51,12 @@ def _blurred(reading: Reading) -> str:
     low, high = fit.range_ns
     return (
         f"the server works on about {counted(fit.limit, 'request')} at once; service times from {spoken_ms(low)} to"
-        f" {spoken_ms(high)} are too unlike for waves to show, so this is from the rate of completions (Little's law)"
+        f" {spoken_ms(high)} are too unlike for waves to show, so this is the number that makes their"
+        " completions likeliest"
     )
 
 
-def _place(reading: Reading, held: float | None) -> str:
+def _place(reading: Reading, held: Held | None) -> str:
     """Where they waited, as far as it could be seen."""
     assert reading.fit is not None
     if held is None:
@@ -60,6 +64,9 @@ def _place(reading: Reading, held: float | None) -> str:
             f" (or it accepts no more than {reading.fit.limit:,} connections at once:"
             " the length of its accept queue during the run would tell)"
         )
-    if held > NOT_IN_QUEUE:
-        return f" ({held:.0%} of the waiting stood in its accept queue, so a limit on connections may take part)"
+    if held.part > NOT_IN_QUEUE:
+        return (
+            f" ({held.part:.0%} of the waiting stood in its accept queue, for it accepts about"
+            f" {counted(held.accepted, 'connection')} at once)"
+        )
     return ""

@@ -6,13 +6,13 @@ from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import fit_details, fit_evidence, waves_of
 from loadgen.explain.reading import Reading
-from loadgen.explain.shape import held_in_accept_queue, starved
+from loadgen.explain.shape import held_in_accept_queue
 from loadgen.explain.words import counted, spoken_ms, waves_sum
 
 
 def find(reading: Reading) -> Finding:
     """The finding, for a reading whose shape it is."""
-    rows = starved(reading)
+    rows = reading.starved
     left = count_of(rows)
     if left:
         concurrency = reading.evidence.concurrency
@@ -41,6 +41,6 @@ def find(reading: Reading) -> Finding:
             f" {spoken_ms(fit.median_ns)} each; the others were connected, but stood in its accept queue until one was"
             " closed."
         ),
-        evidence={**fit_evidence(reading), "held_in_accept_queue": round(held, 2)},
+        evidence={**fit_evidence(reading), "held_in_accept_queue": round(held.part, 2), "accepted": held.accepted},
         details=fit_details(reading),
     )

@@ -19,7 +19,8 @@ def find(reading: Reading) -> Finding:
     """The finding, for a reading whose shape it is."""
     evidence = reading.evidence
     cores = reading.server_cores
-    assert cores is not None
+    if cores is None:
+        return _by_stretch(reading)
     samples = evidence.samples
     wall_s = float(samples.done.max()) / 1e9
     served = count_of(reading.served)
@@ -39,6 +40,24 @@ def find(reading: Reading) -> Finding:
         requests=served,
         sentence=f"{busy}: {_what(reading, response_ns, lone_ns, cores, served, wall_s)}.",
         evidence=facts,
+        details={"service_ms": milliseconds(response_ns)},
+    )
+
+
+def _by_stretch(reading: Reading) -> Finding:
+    """From the response times alone, where the server's CPU could not be seen."""
+    lone_ns, response_ns = reading.evidence.server.lone_ns, reading.median_service_ns
+    assert lone_ns
+    served = count_of(reading.served)
+    return Finding(
+        cause="cpu-shared",
+        requests=served,
+        sentence=(
+            f"all of {min(reading.evidence.concurrency, served):,} requests ran side by side and slowed each other,"
+            f" {spoken_ms(response_ns)} each where one alone takes {spoken_ms(lone_ns)}: they shared the CPU, or"
+            " something else that is divided among them (the server's CPU time during the run would tell)."
+        ),
+        evidence={"lone_ms": milliseconds(lone_ns), "stretch": round(response_ns / lone_ns, 2)},
         details={"service_ms": milliseconds(response_ns)},
     )
 

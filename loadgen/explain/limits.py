@@ -29,6 +29,13 @@ def fit_details(reading: Reading) -> dict[str, Any]:
     }
 
 
+def unseen_resends(reading: Reading) -> str:
+    """What could not be seen, where the platform does not tell which connections sent anything again."""
+    if reading.evidence.sees_resends:
+        return ""
+    return "; requests that TCP had to send again would look alike, and TCP_INFO is not to be seen here"
+
+
 def fit_evidence(reading: Reading) -> dict[str, Any]:
     """What the limit rests on."""
     assert reading.fit is not None

@@ -23,7 +23,7 @@ def find(reading: Reading) -> Finding:
         requests=served,
         sentence=(
             f"all waits ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
-            f" no limit was met up to {at_once:,} at once."
+            f" no limit was met up to {at_once:,} at once{_doubt(reading)}."
         ),
         evidence={"at_once": at_once, "spread": round(fit.free_spread, 4), "in_order": round(reading.in_order, 2)},
         details={
@@ -31,3 +31,13 @@ def find(reading: Reading) -> Finding:
             "service_range_ms": [milliseconds(low), milliseconds(high)],
         },
     )
+
+
+def _doubt(reading: Reading) -> str:
+    """What else fits. Work that shares a CPU runs side by side too, and its length alone does not tell."""
+    doubts = []
+    if reading.possible_limit is not None:
+        doubts.append(f"they went in waves of {reading.possible_limit:,}: these are too few requests to tell")
+    if reading.server_cores is None and not reading.evidence.server.lone_ns:
+        doubts.append("they shared its CPU and slowed each other: its CPU time, or a request sent alone, would tell")
+    return f" (or {'; or '.join(doubts)})" if doubts else ""

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadgen.explain.evidence import Mask
+from loadgen.explain.likelihood import Likeliest, likeliest_limit
+from loadgen.explain.order import Order, order_of
 from loadgen.samples import Ints
 
 Floats = NDArray[np.float64]
@@ -36,6 +38,7 @@ _GROUP_NS: Final = 50_000_000
 """A longer pause between arrivals parts those that were sent again together from the next ones."""
 _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
+_MOST_DEVIATION: Final = 0.6
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
 
@@ -51,11 +54,11 @@ class Fit:
     waiting: int
     """How many waited for a place for more than WAIT_PART of a service time."""
     spread: float
-    """Mean deviation of the service times, each from the mean of its group, as a part of that."""
+    """Mean deviation of the service times, each from the median of its group, as a part of that."""
     free_spread: float
     """The same if nothing had to wait."""
     alike: float
-    """Mean service time of those that waited, as a multiple of the first ones'; 1 where none waited."""
+    """Median service time of those that waited, as a multiple of the first ones'; 1 where none waited."""
     gap: bool
     """Whether nothing was completed between the first wave and the second."""
 
@@ -100,11 +103,14 @@ class _Trial:
 
 
 def _relative_deviation(values: Floats) -> tuple[float, float]:
-    """The mean deviation as a part of the mean, and the mean."""
-    mean = float(values.mean())
-    if mean <= 0:
-        return float("inf"), mean
-    return float(np.abs(values - mean).mean()) / mean, mean
+    """The mean deviation from the median as a part of that, and the median.
+
+    A deviation counts as _MOST_DEVIATION at most: one wave that a stand-still held up must not outweigh the others.
+    """
+    median = float(np.median(values))
+    if median <= 0:
+        return float("inf"), median
+    return float(np.minimum(np.abs(values - median) / median, _MOST_DEVIATION).mean()), median
 
 
 def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
@@ -127,6 +133,8 @@ class Queue:
         self.n = len(arrival_ns)
         self._order = np.argsort(arrival_ns, kind="stable")
         self._a = arrival_ns[self._order].astype(np.float64)
+        self._arrival = self._a
+        self._response = done_ns[self._order] - self._a
         if unordered is not None and unordered.any():
             self._sort_groups(unordered, done_ns)
         self._d = done_ns[self._order].astype(np.float64)
@@ -155,21 +163,17 @@ class Queue:
             best = min(near, key=self._unlike)
         return self._fit_at(best, gap=gap and best < self.n)
 
-    def balanced_limit(self) -> int:
-        """The limit by Little's law: places = completions a second x mean service time, while requests wait.
+    def likeliest(self) -> Likeliest:
+        """The limit that makes the completions likeliest; for service times so unlike that no waves show."""
+        return likeliest_limit(self._a, self._d, self._sorted)
 
-        Found as the limit with which the mean service time of those that waited equals that of the first ones, which
-        did not have to. For service times so unlike that no waves show.
-        """
-        low, high = 1, self.n
-        while low < high:
-            middle = (low + high) // 2
-            service = self._service(middle)
-            if middle >= self.n or service[middle:].mean() >= service[:middle].mean():
-                high = middle
-            else:
-                low = middle + 1
-        return low
+    def order(self, limit: int, unended_ns: Ints) -> Order:
+        """Whether who came later ended later, as in waves of a limit. `unended_ns`: arrivals of others, given up."""
+        response = self._response
+        if len(unended_ns):
+            arrival = np.concatenate((self._arrival, unended_ns))
+            response = np.concatenate((response, np.full(len(unended_ns), np.inf)))[np.argsort(arrival, kind="stable")]
+        return order_of(response, limit)
 
     def fit_at(self, limit: int) -> Fit:
         """What a given limit makes of the times."""

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from loadgen.explain.evidence import Evidence, Mask, count_of
+from loadgen.explain.order import Order, ln_chance_of_subset
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints
@@ -23,10 +24,26 @@ SYN_EARLY_NS: Final = 100_000_000
 SYN_RESENT_NS: Final = 1_000_000_000 - SYN_EARLY_NS
 """A connect that took this long was asked for at least twice (TCP_TIMEOUT_INIT is 1 s)."""
 
+RTO_LEAST_NS: Final = 200_000_000
+"""TCP_RTO_MIN."""
+_MOST_SYNS: Final = 12
+_MOST_RESENT: Final = 12
+
 SURE_GAIN: Final = 6.0
+SURE_GAIN_BLURRED: Final = 20.0
+"""More is asked for than where waves show: the real distribution of service times is not quite the assumed one."""
+IN_ORDER: Final = 0.5
+IN_ORDER_DEVIATIONS: Final = 4.0
+"""Without any order the rank correlation of n requests has a standard deviation of 1 / sqrt(n - 1)."""
 ALIKE: Final = (0.45, 2.2)
 BLURRED_SPREAD: Final = 0.17
 """Above it service times differ by a third or more (uniform +-1/3 has a mean deviation of 0.167): waves overlap."""
+CLEARER: Final = 0.7
+STARVED_CHANCE: Final = 0.02
+STARVED_LAST: Final = 0.9
+_STARVED_TURNS: Final = 2
+FEW: Final = 12
+"""Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
 SATURATED: Final = 0.7
@@ -84,27 +101,66 @@ class Reading:
         return self.evidence.answered & ~self.shed
 
     @cached_property
+    def data_resent(self) -> Ints:
+        """How often more than the SYN was sent again; 0 too where that cannot be seen.
+
+        When the accept queue fills up between SYN and ACK, the client takes itself for connected and the server does
+        not: the connection comes about only when the request itself is sent again, with the lost ACK in it.
+        """
+        moments_ns = np.array(self.evidence.kernel.syn_resend_times_s(_MOST_SYNS)) * 1e9 - SYN_EARLY_NS
+        syns = np.searchsorted(moments_ns, self.connect_ns)
+        connected = self.evidence.samples.connected != MISSING
+        return np.where(connected, np.clip(self.evidence.samples.resent - syns, 0, _MOST_RESENT), 0)
+
+    @cached_property
     def arrival_ns(self) -> Ints:
-        """When the server could first have had each request: connected, or begun on an open connection."""
+        """When each request came to the server, by the client's clock: connected, or begun on an open connection.
+
+        A round trip is added, so that a request that need not wait has its response after the service time alone. Where
+        data was sent again, after the last time: RTO, 3 RTO, 7 RTO, ... after the connect (each wait is twice the one
+        before), and RTO = 200 ms + round trip (tcp_set_rto in net/ipv4/tcp_input.c).
+        """
         samples = self.evidence.samples
-        return np.where(samples.connected == MISSING, samples.begun, samples.connected)
+        arrival = np.where(samples.connected == MISSING, samples.begun, samples.connected)
+        connects = self.connect_ns[self.connect_ns != MISSING]
+        round_trip_ns = int(connects.min()) if len(connects) else 0
+        arrival += (2**self.data_resent - 1) * (RTO_LEAST_NS + round_trip_ns)
+        latest = np.where(samples.done == MISSING, arrival, np.maximum(arrival, samples.done))
+        at_server: Ints = np.minimum(arrival + round_trip_ns, latest)
+        return at_server
 
     @cached_property
     def adrift(self) -> Mask:
-        """The client took them for connected, the server did not: more was sent again than their SYN.
+        """When they arrived is not known: more was sent again than accounts for their end."""
+        mask: Mask = (self.data_resent > 0) & (self.arrival_ns >= self.evidence.samples.done)
+        return mask
 
-        When the queue fills up between SYN and ACK, the connection is reached only when data or the server's SYN/ACK
-        is sent again: after 200 ms, 600 ms, 1 s or later. So their arrival is not known.
+    @cached_property
+    def starved(self) -> Mask:
+        """Released first, and overtaken by whole turns of later requests on other connections.
+
+        A server with a queue takes requests in order. One that accepts no more connections serves those that it has, as
+        long as they are kept open, and lets the others stand. These are the ones that came last; slow answers would be
+        anywhere among the first.
         """
-        moments_ns = np.array(self.evidence.kernel.syn_resend_times_s()) * 1e9 - SYN_EARLY_NS
-        syns = np.searchsorted(moments_ns, self.connect_ns)
-        mask: Mask = self.evidence.begun & (self.evidence.samples.resent > syns)
+        evidence, samples = self.evidence, self.evidence.samples
+        mask = np.zeros(len(samples), dtype=bool)
+        if evidence.is_burst or not samples.reused.any():
+            return mask
+        first, users = slice(0, evidence.concurrency), evidence.concurrency
+        ended = np.where(samples.done[first] == MISSING, np.iinfo(np.int64).max, samples.done[first])
+        others = np.sort(samples.done[users:][samples.done[users:] != MISSING])
+        overtaken = np.searchsorted(others, ended) > _STARVED_TURNS * users
+        left = count_of(overtaken)
+        last = overtaken[np.argsort(self.arrival_ns[first], kind="stable")][users - left :]
+        if left and count_of(last) >= STARVED_LAST * left and ln_chance_of_subset(users, left) < np.log(STARVED_CHANCE):
+            mask[first] = overtaken
         return mask
 
     @cached_property
     def released(self) -> Mask:
         """Served, of known arrival, and among those released together: for them the queueing model is exact."""
-        mask = self.served & ~self.adrift
+        mask = self.served & ~self.adrift & ~self.starved
         mask[self.evidence.concurrency :] = False
         return mask
 
@@ -115,22 +171,48 @@ class Reading:
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
-        if _limits(fit) and (fit.gap or fit.spread <= BLURRED_SPREAD):
+        order = queue.order(fit.limit, self._unended_ns)
+        # One after another, with the CPU in use all the time, is what a busy loop does: chance need not be asked.
+        in_waves = order is Order.WAVES or (order is Order.MAYBE and self.is_saturated)
+        shows, many = _limits(fit) and in_waves, fit.limit <= (1 - BEHIND_PART) * queue.n
+        if shows and many and fit.spread <= BLURRED_SPREAD:
             return fit
-        balanced = queue.fit_at(queue.balanced_limit())
-        behind = balanced.requests - balanced.limit
-        if (
-            behind >= BEHIND_PART * queue.n
-            and balanced.waiting >= 0.5 * behind
-            and (_limits(fit) or self.in_order > 0.5)
-        ):
-            return balanced
+        likeliest = queue.likeliest()
+        if likeliest.gain <= SURE_GAIN_BLURRED:
+            return fit if shows and fit.gap and (many or not self.resent.any()) else queue.fit_at(queue.n)
+        if likeliest.limit > (1 - BEHIND_PART) * queue.n:
+            # A few behind many hardly move a deviation, and must each be just so late.
+            few = queue.fit_at(likeliest.limit)
+            late = queue.order(few.limit, self._unended_ns) is Order.WAVES
+            return few if late else queue.fit_at(queue.n)
+        if _limits(fit) or self.is_in_order:
+            blurred = queue.fit_at(likeliest.limit)
+            # A stand-still makes times unlike too, and leaves the first waves as clear as they are.
+            return fit if shows and fit.gap and fit.spread < CLEARER * blurred.spread else blurred
         return queue.fit_at(queue.n)
+
+    @cached_property
+    def possible_limit(self) -> int | None:
+        """Where no limit was found: one that is as well possible, because there are too few requests to tell."""
+        if self.is_limited or not _FEWEST <= count_of(self.released) < FEW:
+            return None
+        queue = self._queue(self.released)
+        fit = queue.fit()
+        fits = fit.waiting > 0 and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        return fit.limit if fits else None
+
+    @property
+    def _unended_ns(self) -> Ints:
+        """Arrivals of those that were given up while they waited for the response."""
+        rows = self.timed_out & (self.evidence.samples.connected != MISSING)
+        rows[self.evidence.concurrency :] = False
+        arrivals: Ints = self.arrival_ns[rows]
+        return arrivals
 
     @property
     def is_limited(self) -> bool:
         """Whether requests had to wait for a place."""
-        return self.fit is not None and self.fit.limit < self.fit.requests
+        return self.fit is not None and self.fit.waiting > 0
 
     @property
     def is_blurred(self) -> bool:
@@ -148,10 +230,16 @@ class Reading:
         ranks = [np.argsort(np.argsort(column, kind="stable"), kind="stable") for column in (arrival, response)]
         return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether who came later surely waited longer."""
+        by_chance = 1 / np.sqrt(max(count_of(self.released) - 1, 1))
+        return self.in_order > max(IN_ORDER, IN_ORDER_DEVIATIONS * float(by_chance))
+
     @cached_property
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
-        known = self.served & ~self.adrift
+        known = self.served & ~self.adrift & ~self.starved
         start = np.where(known, self.arrival_ns, MISSING)
         if self.fit is None or not self.is_limited:
             return start
@@ -172,6 +260,17 @@ class Reading:
         """The service time in the middle; 0 where none was served."""
         known = self.service_ns[self.start_ns != MISSING]
         return float(np.median(known)) if len(known) else 0.0
+
+    @cached_property
+    def usual_most_ns(self) -> float:
+        """The longest service time that is still the usual; inf where none is known.
+
+        A quarter above the 95th hundredth: of those that had a place at once, which may have met a cold server, or of
+        the others, whichever is more.
+        """
+        known = self.start_ns != MISSING
+        groups = [self.service_ns[known & mask] for mask in (self.waited, ~self.waited)]
+        return max((1.25 * float(np.quantile(group, 0.95)) for group in groups if len(group)), default=float("inf"))
 
     @cached_property
     def waited(self) -> Mask:

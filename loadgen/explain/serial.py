@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
-from loadgen.explain.limits import fit_details, fit_evidence
+from loadgen.explain.limits import fit_details, fit_evidence, unseen_resends
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import spoken_ms
 
@@ -20,7 +20,8 @@ def find(reading: Reading) -> Finding:
         requests=count_of(reading.waited),
         sentence=(
             f"one after another: the server works on one request at a time, about {spoken_ms(service_ns)} each,"
-            f" so the last of {reading.fit.requests:,} was done after {spoken_ms(float(done.max()))}{busy}."
+            f" so the last of {reading.fit.requests:,} was done after {spoken_ms(float(done.max()))}{busy}"
+            f"{unseen_resends(reading)}."
         ),
         evidence={**fit_evidence(reading), "last_done_ms": milliseconds(done.max())},
         details=fit_details(reading),

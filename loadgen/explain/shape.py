@@ -4,6 +4,7 @@
 |---|---|---|---|
 | no | alike | no, or not to be seen | overlapped |
 | no | | yes | cpu-shared |
+| no | twice that of a request sent alone, or more | not to be seen | cpu-shared |
 | yes | in waves, one place | | serial |
 | yes | in waves, several places | | concurrency-limit, or connection-limit where they waited in the accept queue |
 | yes | too unlike for waves | no, or not to be seen | the same, by the rate of completions |
@@ -12,41 +13,69 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from loadgen.explain.evidence import Mask, count_of
+from loadgen.explain.evidence import count_of
 from loadgen.explain.reading import LEAST_SERVICE_NS, Reading
 from loadgen.samples import MISSING
 
 IN_QUEUE: float = 0.5
 """Of those that waited, the part that the accept queue must have held for the wait to be there."""
 NOT_IN_QUEUE: float = 0.2
+_ACCEPTED_PART: float = 1.1
+_ACCEPTED_MORE: int = 1
+"""So many more than it works on may be accepted at once: some are being closed."""
 
 _FEWEST_WAITING = 2
-_STARVED_TURNS = 2
+_STRETCH = 2.0
+_SETTLED = 0.2
 
 
 def shape_of(reading: Reading) -> str | None:
     """The cause, from `finding.CAUSES`; None where the times are too few or too small to tell."""
     if reading.evidence.concurrency < 2 or reading.fit is None:
         return None
-    if count_of(starved(reading)):
+    if reading.starved.any():
         return "connection-limit"
     if reading.median_service_ns < LEAST_SERVICE_NS:
         return "cpu-shared" if reading.is_saturated else None
     if reading.is_saturated and (reading.is_blurred or not reading.is_limited):
         return "cpu-shared"
     if not reading.is_limited:
-        return "overlapped"
+        return "cpu-shared" if slowed_each_other(reading) else "overlapped"
     if reading.fit.limit == 1:
         return "serial"
-    if (held := held_in_accept_queue(reading)) is not None and held >= IN_QUEUE:
+    held = held_in_accept_queue(reading)
+    # A server that accepts more than it works on lets them wait for its places, wherever they stand meanwhile.
+    if (
+        held is not None
+        and held.part >= IN_QUEUE
+        and held.accepted <= _ACCEPTED_PART * reading.fit.limit + _ACCEPTED_MORE
+    ):
         return "connection-limit"
     return "concurrency-limit"
 
 
-def held_in_accept_queue(reading: Reading) -> float | None:
-    """Of those that waited for a place, the part that stood in the accept queue; None where it could not be seen."""
+def slowed_each_other(reading: Reading) -> bool:
+    """Whether each took longer than one alone, by so much as makes no doubt, while the server's CPU was not seen."""
+    lone_ns = reading.evidence.server.lone_ns
+    return bool(lone_ns) and reading.server_cores is None and reading.median_service_ns >= _STRETCH * (lone_ns or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What stood in the accept queue while requests waited."""
+
+    part: float
+    """Of those that waited for a place."""
+    accepted: int
+    """How many connections the server had accepted at once; the median."""
+
+
+def held_in_accept_queue(reading: Reading) -> Held | None:
+    """What stood in the accept queue, of those that waited for a place; None where it could not be seen."""
     queue = reading.evidence.server.queue
     if not queue:
         return None
@@ -55,24 +84,13 @@ def held_in_accept_queue(reading: Reading) -> float | None:
     at, held = np.array(queue, dtype=np.int64).T
     waiting = np.searchsorted(arrival, at, side="right") - np.searchsorted(start, at, side="right")
     seen = waiting >= _FEWEST_WAITING
+    # Who has only just come has not been refused yet.
+    settled = seen & (
+        at - arrival[np.searchsorted(arrival, at, side="right") - 1] > _SETTLED * reading.median_service_ns
+    )
+    seen = settled if count_of(settled) >= 2 else seen
     if count_of(seen) < 2:
         return None
-    return float(held[seen].sum() / waiting[seen].sum())
-
-
-def starved(reading: Reading) -> Mask:
-    """Rows that were released first and overtaken by whole turns of later ones on other connections.
-
-    A server with a queue takes them in order; one that accepts no more connections serves those that it has, as long
-    as they are kept open, and lets the others stand.
-    """
-    evidence, samples = reading.evidence, reading.evidence.samples
-    mask = np.zeros(len(samples), dtype=bool)
-    if evidence.is_burst or not samples.reused.any():
-        return mask
-    first = slice(0, evidence.concurrency)
-    ended = np.where(samples.done[first] == MISSING, np.iinfo(np.int64).max, samples.done[first])
-    others = np.sort(samples.done[evidence.concurrency :][samples.done[evidence.concurrency :] != MISSING])
-    overtaken = np.searchsorted(others, ended)
-    mask[first] = overtaken > _STARVED_TURNS * evidence.concurrency
-    return mask
+    done = np.sort(reading.evidence.samples.done[rows])
+    accepted = np.searchsorted(arrival, at, side="right") - np.searchsorted(done, at, side="right") - held
+    return Held(float(held[seen].sum() / waiting[seen].sum()), int(np.median(accepted[seen])))

@@ -31,7 +31,8 @@ def find(reading: Reading) -> Finding | None:
         requests=total,
         sentence=(
             f"{counted(total, 'request was', 'requests were')} turned away after {spoken_ms(response_ns)}, {named}:"
-            f" the server works on {limit:,} at once and does not let the others wait."
+            f" the server {'takes' if reading.is_limited else 'works on'} {limit:,} at once"
+            f"{', at work or waiting,' if reading.is_limited else ''} and does not let the others wait."
         ),
         evidence={"kinds": kinds, "response_ms": milliseconds(response_ns), "served": count_of(samples.ok)},
         details={"limit": limit},

@@ -1,8 +1,10 @@
 """Cause `stall`: everything in flight stood still over the same stretch of the clock.
 
-Its mark: a pause in completions, across connections, after which many are completed together that took longer than the
-others, by up to the length of the pause. A wave is not a stall: its requests waited for a place, then took as long as
-all others.
+Its mark: a pause in completions that those in flight cannot have made by chance. Each of them has waited for so long
+when the pause begins; how many of the requests that last as long end within the next moments, the others tell. If many
+should have ended in the pause and none did, and those that end after it took longer than usual, the clock's time was
+lost and not the requests' own. Two kinds of requests, fast ones and slow ones, make a pause too, but in no single
+burst can that be told from a stand-still, and none is named then: whoever is in flight is one of the slow ones.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from loadgen.explain.evidence import Mask, milliseconds
 from loadgen.explain.finding import Finding
+from loadgen.explain.limits import unseen_resends
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import counted, joined, spoken_ms
 from loadgen.samples import MISSING, Ints
@@ -21,10 +24,10 @@ from loadgen.samples import MISSING, Ints
 _LEAST_NS: Final = 15_000_000
 _LEAST_PART: Final = 0.25
 """Of the service time; shorter stand-stills are in its own spread."""
-_DEVIATIONS: Final = 6.0
+_SURE: Final = 14.0
+"""-ln of the chance that the requests in flight made a pause by themselves; there may be thousands of pauses."""
 _FEWEST: Final = 3
-_CLUMP: Final = 0.35
-"""After a pause, the requests that it held come within this part of its length."""
+_MOST_PAUSES: Final = 64
 _MOST_NAMED: Final = 4
 
 
@@ -53,7 +56,8 @@ def find(reading: Reading) -> Finding | None:
         requests=len(rows),
         sentence=(
             f"{counted(len(rows), 'request')} in flight lost the same stretch of time: nothing was completed for"
-            f" {joined(named)}{more}; the server stood still, as in a pause for garbage collection or a blocked loop."
+            f" {joined(named)}{more}; the server stood still, as in a pause for garbage collection or a blocked loop"
+            f"{unseen_resends(reading)}."
         ),
         evidence={
             "stretches_ms": [[milliseconds(stretch.begin_ns), milliseconds(stretch.end_ns)] for stretch in stretches],
@@ -72,23 +76,43 @@ def held_by_stalls(reading: Reading) -> Mask:
 
 def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
     """The stand-stills of a run, in order."""
-    rows = np.flatnonzero(reading.service_ns != MISSING)
+    rows = np.flatnonzero((reading.service_ns != MISSING) & ~reading.starved)
     if len(rows) < 2 * _FEWEST:
         return ()
+    # What the kernel sends again comes in bursts with pauses between them: unseen, they would pass for stand-stills.
+    if not reading.evidence.sees_resends and reading.resent.any():
+        return ()
     rows = rows[np.argsort(reading.evidence.samples.done[rows], kind="stable")]
-    done, service = reading.evidence.samples.done[rows], reading.service_ns[rows]
-    median = float(np.median(service))
-    deviation = float(np.median(np.abs(service - median)))
-    lost = service - median
-    least = max(_LEAST_NS, _LEAST_PART * median, _DEVIATIONS * deviation)
+    done, start = reading.evidence.samples.done[rows], reading.start_ns[rows]
+    lost = done - start - reading.median_service_ns
+    service = np.sort(done - start)
+    pauses = np.diff(done)
+    least = max(_LEAST_NS, _LEAST_PART * reading.median_service_ns)
+    longest = np.argsort(pauses)[::-1][:_MOST_PAUSES]
     found = []
     # Not before the first completion: a slow first wave is a cold server's.
-    for at in np.flatnonzero(np.diff(done) >= least) + 1:
+    for at in np.sort(longest[pauses[longest] >= least]) + 1:
         begin, end = int(done[at - 1]), int(done[at])
         pause = end - begin
-        clump = np.arange(at, np.searchsorted(done, end + _CLUMP * pause, side="right"))
-        held = clump[(lost[clump] > 0.1 * pause) & (lost[clump] < 1.5 * pause)]
-        # Those that were in flight all through the pause and due in it: most of the clump, and some nearly all of it.
-        if len(held) >= max(_FEWEST, len(clump) // 2) and float(lost[held].max()) > 0.5 * pause:
+        in_flight = start[at:][start[at:] <= begin]
+        if _unlikeliness(begin - in_flight, pause, service) < _SURE:
+            continue
+        held = np.flatnonzero((start <= begin) & (done >= end) & (lost > 0.1 * pause) & (lost < 1.5 * pause))
+        if len(held) >= _FEWEST:
             found.append(Stretch(begin, end, rows[held]))
     return tuple(found)
+
+
+def _unlikeliness(age_ns: Ints, pause_ns: int, service_ns: Ints) -> float:
+    """-ln of the chance that none of those in flight ends in a pause.
+
+    Args:
+        age_ns: for how long each has been worked on when the pause begins.
+        pause_ns: how long it lasts.
+        service_ns: of all requests, sorted; they stand for the distribution.
+    """
+    n = len(service_ns)
+    longer = n - np.searchsorted(service_ns, age_ns, side="right")
+    longest = n - np.searchsorted(service_ns, age_ns + pause_ns, side="left")
+    # Half a request is added on both sides: nobody is sure to end, or not to.
+    return float(np.log((longer + 1.0) / (longest + 0.5)).sum()) if len(age_ns) else 0.0

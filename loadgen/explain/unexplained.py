@@ -7,6 +7,7 @@ from loadgen.explain.finding import Finding
 from loadgen.explain.reading import Reading
 from loadgen.explain.stall import held_by_stalls
 from loadgen.explain.words import counted, spoken_ms
+from loadgen.samples import MISSING
 
 
 def find(reading: Reading, shape: str | None) -> Finding | None:
@@ -30,9 +31,10 @@ def find(reading: Reading, shape: str | None) -> Finding | None:
 
 def _left(reading: Reading, shape: str | None) -> Mask:
     left: Mask = reading.evidence.late & ~reading.timed_out & ~reading.shed & ~reading.resent & ~reading.waited
-    left &= ~held_by_stalls(reading)
-    over_ns = reading.evidence.over_ms * 1_000_000
-    if shape == "cpu-shared" or (shape is not None and reading.median_service_ns > over_ns):
+    left &= ~held_by_stalls(reading) & ~reading.starved
+    if shape == "cpu-shared":
         # The time that each took is what the cause itself states.
         return left & ~reading.served
+    # So it is here, for the usual service times.
+    left &= (reading.service_ns == MISSING) | (reading.service_ns > reading.usual_most_ns)
     return left
