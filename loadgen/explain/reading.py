@@ -47,8 +47,11 @@ FEW: Final = 12
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
 SATURATED: Final = 0.7
-"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use, and on a busy
-machine it does not get all of that. Waiting takes far less."""
+"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use. To wait takes far
+less."""
+SATURATED_BUSY: Final = 0.35
+"""The same on a machine that is busy with other things, where the server also stood waiting for a CPU: WANTED in all."""
+WANTED: Final = 0.9
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
@@ -284,16 +287,24 @@ class Reading:
     @cached_property
     def server_cores(self) -> float | None:
         """CPU seconds a second that the server took; None where that could not be seen or the run was too short."""
-        cpu_s, done = self.evidence.server.cpu_s, self.evidence.samples.done
-        wall_s = float(done.max()) / 1e9 if len(done) else 0.0
-        if cpu_s is None or wall_s < 0.1:  # CPU time is counted in hundredths of a second
+        cpu_s = self.evidence.server.cpu_s
+        if cpu_s is None or self.wall_s < 0.1:  # CPU time may be counted in hundredths of a second
             return None
-        return cpu_s / wall_s
+        return cpu_s / self.wall_s
+
+    @property
+    def wall_s(self) -> float:
+        """From the release to the last completion; 0 where nothing ended."""
+        return max(0.0, float(self.evidence.samples.done.max(initial=0)) / 1e9)
 
     @property
     def is_saturated(self) -> bool:
         """Whether the server's CPU was all used."""
-        return self.server_cores is not None and self.server_cores >= SATURATED
+        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
+        if cores is None:
+            return False
+        wanted = cores + (wait_s or 0.0) / self.wall_s
+        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED)
 
 
 def _limits(fit: Fit) -> bool:
