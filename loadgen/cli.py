@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadgen import options as opt
-from loadgen.command import create_file, run_app
+from loadgen.command import HELP_OPTIONS, create_file, run_app
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
@@ -41,7 +41,9 @@ Exit codes: 0 measured; 2 usage; 3 every request failed;
 
 _COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli"}
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP_OPTIONS
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -124,6 +126,7 @@ def _open_sinks(
 
 def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     """Carries the plan out and returns the exit code."""
+    from loadgen.render.text import failure_hint
     from loadgen.runner import WARMUP, Session
 
     any_ok = interrupted = False
@@ -146,6 +149,8 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
                     for sink in sinks:
                         sink.add(run)
                     any_ok = any_ok or run.summary.ok > 0
+                    if note and (hint := failure_hint(run)) is not None:
+                        print(f"loadgen: {hint}", file=sys.stderr)
                 interrupted = run.interrupted
         except KeyboardInterrupt:  # between two runs
             interrupted = True

@@ -7,12 +7,20 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import typer
 
 from loadgen.errors import LoadgenError, UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
+
+HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
+
+_WORDS: Final = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "it takes a whole number",
+}
+"""The parser's words for what a user did, and ours."""
 
 
 def run_app(
@@ -86,4 +94,6 @@ def _complain(name: str, text: str, code: int) -> int:
 def _first_line(error: Any) -> str:
     """A usage error as the parser words it, on one line, with the way to more."""
     text = error.format_message() if hasattr(error, "format_message") else str(error)
+    for theirs, ours in _WORDS.items():
+        text = text.replace(theirs, ours)
     return " ".join(text.split()) + " (--help tells what is accepted)"

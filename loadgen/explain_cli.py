@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from loadgen import options as opt
+from loadgen.command import HELP_OPTIONS
 from loadgen.errors import DataError, UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_OK
 from loadgen.units import parse_whole_ms
@@ -20,7 +21,9 @@ Examples:
   loadgen explain runs.csv --over 500ms --output-format json
 """
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP_OPTIONS
+)
 
 
 @app.command(epilog=_EXAMPLES)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from loadgen import options as opt
+from loadgen.command import HELP_OPTIONS
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
 from loadgen.plan import DEFAULT_URL, Plan
@@ -19,7 +20,9 @@ Examples:
   loadgen limit https://staging.example/api --most 200
 """
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP_OPTIONS
+)
 
 
 @app.command(epilog=_EXAMPLES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
@@ -50,6 +51,8 @@ class Summary:
     ok: int
     failures: dict[Outcome, int]
     """Failed requests by class; classes without any are left out."""
+    statuses: dict[int, int]
+    """Complete responses by status code, failed ones among them."""
     wall_ns: int | None
     """Release to the last completion; None where nothing was begun."""
     times: Times | None
@@ -88,6 +91,7 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
         concurrency=concurrency,
         ok=int(ok.sum()),
         failures={outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]},
+        statuses=_counts(samples.status),
         wall_ns=int(done.max()) if len(done) else None,
         times=Times.of(response_ns[ok]) if ok.any() else None,
         over_ms=over_ms,
@@ -96,3 +100,8 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
         resent=int((samples.resent[seen] > 0).sum()) if seen.any() else None,
         bytes_in=int(samples.bytes_in.sum()),
     )
+
+
+def _counts(statuses: NDArray[np.int16]) -> dict[int, int]:
+    found, counts = np.unique(statuses[statuses != MISSING], return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from loadgen import options as opt
-from loadgen.command import create_file, run_app
+from loadgen.command import HELP_OPTIONS, create_file, run_app
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
@@ -47,11 +47,20 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings=HELP_OPTIONS,
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"rig {version('loadrig')}")
+        raise typer.Exit
+
+
 @app.callback(epilog=_EXAMPLES)
-def rig() -> None:
+def rig(version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False) -> None:
     """Servers whose limits are known, and why they answer as they do."""
 
 

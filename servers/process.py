@@ -8,19 +8,23 @@ Several at once: `spawn` each, then `wait_ready` each.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import http.client
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
@@ -94,12 +98,14 @@ class RunningServer:
         self._any_port = port == 0
         self.port = port or free_port(host)
         self._own_directory = directory is None
-        self._directory = directory or Path(tempfile.mkdtemp(prefix="loadrig-"))
-        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory or Path(tempfile.gettempdir()) / f"loadrig-{secrets.token_hex(6)}"
         self.log_path = self._directory / "server.log"
         self._stats_path = self._directory / "stats"
         self._last_counters: Counters | None = None
         self._stopped = False
+        # A Ctrl-C may come at any bytecode, also between this constructor's end and its caller's `with`.
+        atexit.register(self._stop_at_exit)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=not self._own_directory)
         self._launch()
 
     def __repr__(self) -> str:
@@ -195,8 +201,19 @@ class RunningServer:
                     raise
         self._kill_rest()
         self._stats.close()
+        atexit.unregister(self._stop_at_exit)
         if self._own_directory and not keep_log:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove_directory()
+
+    def _stop_at_exit(self) -> None:
+        """What nobody stopped is stopped when the interpreter ends."""
+        if hasattr(self, "_process"):
+            self._stop(keep_log=False)
+        elif self._own_directory:  # interrupted while it was launched; see `guard` for what became of the process
+            self._remove_directory()
+
+    def _remove_directory(self) -> None:
+        shutil.rmtree(self._directory, ignore_errors=True)
 
     def _launch(self) -> None:
         self._rest_killed = False
@@ -257,15 +274,36 @@ def _ending(returncode: int | None) -> str:
     return f"exit status {returncode}"
 
 
+_Job = tuple[Callable[[], subprocess.Popen[bytes]], Future[subprocess.Popen[bytes]]]
+
+
 @functools.cache
-def _lasting_thread() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="loadrig-spawn")
+def _lasting_thread() -> SimpleQueue[_Job]:
+    """The queue of a thread that lives as long as this process.
+
+    A daemon, not an executor: a Ctrl-C in the midst of an executor's own bookkeeping leaves a thread that the
+    interpreter waits for at its end, for ever.
+    """
+    jobs: SimpleQueue[_Job] = SimpleQueue()
+
+    def work() -> None:
+        while True:
+            popen, result = jobs.get()
+            try:
+                result.set_result(popen())
+            except BaseException as error:
+                result.set_exception(error)
+
+    threading.Thread(target=work, name="loadrig-spawn", daemon=True).start()
+    return jobs
 
 
 def _from_lasting_thread(popen: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    """Run `popen` on a thread that lives as long as this process.
+    """Run `popen` on the lasting thread.
 
     To the kernel a child's parent is the thread that made it: made on a thread of the caller's that ends, the server
     would be taken for an orphan and terminated (see `guard.die_with`).
     """
-    return _lasting_thread().submit(popen).result()
+    result: Future[subprocess.Popen[bytes]] = Future()
+    _lasting_thread().put((popen, result))
+    return result.result()

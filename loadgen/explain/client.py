@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
 from loadgen.explain.reading import Reading
@@ -14,8 +16,11 @@ from loadgen.samples import MISSING
 CPU_LIMIT_PERCENT: Final = 90.0
 RELEASE_SHARE: Final = 0.1
 """Of the fastest response; a release longer than that is not 'at once' any more."""
-LAG_SHARE: Final = 0.1
-LAG_MIN_MS: Final = 5.0
+RELEASE_MIN_MS: Final = 1.0
+"""A shorter one moves no figure by a whole millisecond."""
+LAG_SHARE: Final = 0.25
+"""Of the median response: a loop that late, one time in a hundred, blurs what it measures."""
+LAG_MIN_MS: Final = 10.0
 """Below it a lag is the timers' own coarseness and the machine's noise."""
 
 
@@ -36,18 +41,20 @@ def find(reading: Reading) -> Finding | None:
         if use.cpu_percent > CPU_LIMIT_PERCENT:
             reasons.append(f"it kept {use.cpu_percent:.0f} % of a core busy")
         fastest_ms = float(samples.response_ns[samples.ok].min()) / 1e6
+        median_ms = float(np.median(samples.response_ns[samples.ok])) / 1e6
         begun = samples.begun[: evidence.concurrency]
         begun = begun[begun != MISSING]
         release_ms = float(begun.max() - begun.min()) / 1e6
         facts |= {"release_ms": round(release_ms, 3), "fastest_ms": round(fastest_ms, 3)}
-        if evidence.is_burst and release_ms > RELEASE_SHARE * fastest_ms:
+        if evidence.is_burst and release_ms > max(RELEASE_MIN_MS, RELEASE_SHARE * fastest_ms):
             reasons.append(
                 f"it took {spoken_ms(release_ms * 1e6)} to release {evidence.concurrency:,} requests,"
                 f" {100 * release_ms / fastest_ms:.0f} % of the fastest response"
             )
         # The loop stands still during a release, by intention: that is judged above.
-        elif use.loop_lag_p99_ms > max(LAG_MIN_MS, LAG_SHARE * fastest_ms, 1.5 * release_ms):
-            reasons.append(f"its event loop was up to {spoken_ms(use.loop_lag_p99_ms * 1e6)} late")
+        elif use.loop_lag_p99_ms > max(LAG_MIN_MS, LAG_SHARE * median_ms, 1.5 * release_ms):
+            late = spoken_ms(use.loop_lag_p99_ms * 1e6)
+            reasons.append(f"its event loop was late by {late} or more, one time in a hundred")
     if not reasons:
         return None
     return Finding(

@@ -47,10 +47,10 @@ FEW: Final = 12
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
 SATURATED: Final = 0.7
-"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use. To wait takes far
-less."""
+"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use; waiting takes
+far less."""
 SATURATED_BUSY: Final = 0.35
-"""The same on a machine that is busy with other things, where the server also stood waiting for a CPU: WANTED in all."""
+"""The same on a machine that is busy with other things, where it also stood waiting for a CPU: WANTED in all."""
 WANTED: Final = 0.9
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""

@@ -56,9 +56,11 @@ def limited_by(runs: Sequence[Findings]) -> str:
         if held and cause not in beside:
             every = "" if len(held) == len(runs) else f" in {len(held)} of {len(runs)} runs"
             parts.append(f"{gist(held)}{every}")
-    if parts:
-        return "; ".join(parts)
-    return "no limit met" if _runs_with("overlapped", runs) else "not seen"
+    if not parts:
+        parts.append("no limit met" if _runs_with("overlapped", runs) else "not seen")
+    if untrusted := _runs_with("client", runs):
+        parts.append(f"not to be trusted in {untrusted} of {len(runs)} runs")
+    return "; ".join(parts)
 
 
 def waves_of_runs(runs: Sequence[Findings]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -15,7 +16,8 @@ from loadgen.summary import NS_PER_MS
 
 SCHEMA: Final = "loadgen/1"
 
-_REDACTED: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+_SECRET: Final = re.compile(r"auth|cookie|token|secret|password|api-?key|session", re.IGNORECASE)
+"""Names of headers whose values do not leave this process."""
 
 
 def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     return {
         "url": target.url,
         "method": target.method,
-        "headers": [[name, "(redacted)" if name.lower() in _REDACTED else value] for name, value in target.headers],
+        "headers": [[name, "(redacted)" if _SECRET.search(name) else value] for name, value in target.headers],
         "body_bytes": len(target.body),
         "requests": workload.requests,
         "concurrency": workload.concurrency,
@@ -77,6 +79,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "ok": summary.ok,
         "failed": summary.failed,
         "failures": {outcome.label: count for outcome, count in summary.failures.items()},
+        "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
         "min_ms": _ms(times.min_ns if times else None),
         "p50_ms": _ms(times.p50_ns if times else None),

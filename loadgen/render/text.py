@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
+from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.runner import Run
 from loadgen.summary import NS_PER_MS, Summary
@@ -30,6 +31,11 @@ def metrics_line(summary: Summary) -> str:
         "max_ms": whole_ms(times.max_ns if times else None),
         f"over{summary.over_ms}ms": summary.over,
     }
+    if summary.concurrency < summary.requests:  # of a load that goes on, more is asked than of a burst
+        rate = summary.throughput_rps
+        shown["p95_ms"] = whole_ms(times.p95_ns if times else None)
+        shown["p99_ms"] = whole_ms(times.p99_ns if times else None)
+        shown["rps"] = "n/a" if rate is None else f"{rate:.0f}"
     return " ".join(f"{key}={value}" for key, value in shown.items())
 
 
@@ -61,3 +67,14 @@ def all_runs_lines(plan: Plan, runs: Sequence[tuple[Finding, ...]]) -> Iterator[
         yield f"-- N={plan.workload.requests} all {len(runs)} runs"
         for sentence in over_runs(runs):
             yield f"why: {sentence}"
+
+
+def failure_hint(run: Run) -> str | None:
+    """What the failures of a run come down to, where one thing is behind most of them; a note, not a finding."""
+    summary = run.summary
+    if summary.failures.get(Outcome.REFUSED) == summary.requests:
+        return f"nothing listens at {run.address}; rig serve threads starts a server at the default URL"
+    errors = {status: count for status, count in summary.statuses.items() if status >= 400}
+    if errors:
+        return "the server answered " + ", ".join(f"{status} to {count:,}" for status, count in errors.items())
+    return None

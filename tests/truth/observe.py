@@ -46,7 +46,6 @@ def observed(
     return Evidence(
         samples=samples,
         concurrency=setup.concurrency,
-        timeout_s=setup.timeout_s if setup.timeout_s < NEVER else 60.0,
         use=use or ClientUse(12.0, 0.8, 2.0),
         kernel=KernelRules(syn_linear_timeouts=setup.linear_timeouts, somaxconn=4096),
         server=server,
