@@ -39,6 +39,7 @@ _GROUP_NS: Final = 50_000_000
 _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
 _MOST_DEVIATION: Final = 0.6
+_STEP_PART: Final = 0.15
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
 
@@ -134,6 +135,7 @@ class Queue:
         self._order = np.argsort(arrival_ns, kind="stable")
         self._a = arrival_ns[self._order].astype(np.float64)
         self._arrival = self._a
+        self._loose = np.zeros(self.n, dtype=np.bool_) if unordered is None else unordered[self._order]
         self._response = done_ns[self._order] - self._a
         if unordered is not None and unordered.any():
             self._sort_groups(unordered, done_ns)
@@ -163,21 +165,51 @@ class Queue:
             best = min(near, key=self._unlike)
         return self._fit_at(best, gap=gap and best < self.n)
 
+    def steps(self) -> int | None:
+        """The limit of waves so clear that it is a matter of counting; None where they are not.
+
+        That is where each wave ends within a short part of a service time, one service time after the wave before. It
+        needs no order of arrival, which is not the server's to the last microsecond.
+        """
+        since = self._sorted - self._a[0]
+        if self._a[-1] - self._a[0] > _STEP_PART * since[0]:
+            return None
+        for limit in self._first_gaps():
+            begins = np.arange(0, self.n, limit)
+            first, last = since[begins], since[np.minimum(begins + limit, self.n) - 1]
+            between = np.diff(first)
+            step = float(np.median(between))
+            if (
+                (last - first).max() < _STEP_PART * step
+                and np.abs(between - step).mean() < _STEP_PART * step
+                and 1 - 2 * _STEP_PART < since[0] / step < 1.5 + _STEP_PART
+            ):
+                return limit
+        return None
+
     def likeliest(self) -> Likeliest:
         """The limit that makes the completions likeliest; for service times so unlike that no waves show."""
         return likeliest_limit(self._a, self._d, self._sorted)
 
     def order(self, limit: int, unended_ns: Ints) -> Order:
-        """Whether who came later ended later, as in waves of a limit. `unended_ns`: arrivals of others, given up."""
+        """Whether who came later ended later, as in waves of a limit.
+
+        `unended_ns`: arrivals of others, given up.
+        """
         response = self._response
-        if len(unended_ns):
+        if self._loose.any():
+            # Those that were sent again come when others have gone, and need not wait: the first ones alone tell.
+            response = response[~self._loose]
+            if len(response) <= limit:
+                return Order.MAYBE
+        elif len(unended_ns):
             arrival = np.concatenate((self._arrival, unended_ns))
             response = np.concatenate((response, np.full(len(unended_ns), np.inf)))[np.argsort(arrival, kind="stable")]
         return order_of(response, limit)
 
-    def fit_at(self, limit: int) -> Fit:
+    def fit_at(self, limit: int, *, gap: bool = False) -> Fit:
         """What a given limit makes of the times."""
-        return self._fit_at(limit, gap=False)
+        return self._fit_at(limit, gap=gap)
 
     def _fit_at(self, limit: int, *, gap: bool) -> Fit:
         start = self._start(limit)
