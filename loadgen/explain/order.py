@@ -47,6 +47,13 @@ def order_of(response: NDArray[np.float64], limit: int) -> Order:
     return Order.WAVES if _chance_of_sorted(wave) < np.log(CHANCE) else Order.MAYBE
 
 
+def is_together(response: NDArray[np.float64], limit: int) -> bool:
+    """Whether the first wave is of neighbours in the order of arrival, wherever they stand in it."""
+    later = np.ones(len(response), dtype=np.int64)
+    later[np.argsort(response, kind="stable")[:limit]] = 0
+    return _change_deviations(later) < -_CHANGE_DEVIATIONS
+
+
 def ln_chance_of_subset(n: int, k: int) -> float:
     """ln of the chance that k of n, drawn at random, are the last k."""
     return lgamma(k + 1) + lgamma(n - k + 1) - lgamma(n + 1)

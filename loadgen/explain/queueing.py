@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from loadgen.explain.evidence import Mask
 from loadgen.explain.likelihood import Likeliest, likeliest_limit
-from loadgen.explain.order import Order, order_of
+from loadgen.explain.order import Order, is_together, order_of
 from loadgen.samples import Ints
 
 Floats = NDArray[np.float64]
@@ -40,6 +40,8 @@ _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
 _MOST_DEVIATION: Final = 0.6
 _STEP_PART: Final = 0.15
+_RELEASE_PART: Final = 0.5
+_LOOSE: Final = 0.17
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
 
@@ -173,7 +175,7 @@ class Queue:
         needs no order of arrival, which is not the server's to the last microsecond.
         """
         since = self._sorted - self._a[0]
-        if self._a[-1] - self._a[0] > _STEP_PART * since[0]:
+        if self._a[-1] - self._a[0] > _RELEASE_PART * since[0]:
             return None
         for limit in self._first_gaps():
             begins = np.arange(0, self.n, limit)
@@ -187,6 +189,28 @@ class Queue:
             ):
                 return limit
         return None
+
+    def loose_steps(self) -> list[int]:
+        """Limits of waves of which the first is clear, and which need not be of neighbours in the order of arrival.
+
+        For servers that take what came together in an order of their own. The service times are those of a server that
+        takes them in the order of their ends; so they come out more alike than they are.
+        """
+        if self._a[-1] - self._a[0] > _RELEASE_PART * (self._sorted[0] - self._a[0]):
+            return []
+        found = []
+        for limit in self._first_gaps():
+            if limit == self.n:
+                continue
+            first, others = self._sorted[:limit] - self._a[0], self._sorted[limit:] - self._sorted[: self.n - limit]
+            trial = _Trial.of(first, others)
+            if trial.unlike < _LOOSE and 0.6 < trial.alike < 1.4:
+                found.append(limit)
+        return found
+
+    def is_together(self, limit: int) -> bool:
+        """Whether the first wave is of neighbours in the order of arrival."""
+        return is_together(self._response, limit)
 
     def likeliest(self) -> Likeliest:
         """The limit that makes the completions likeliest; for service times so unlike that no waves show."""

@@ -26,6 +26,8 @@ SYN_RESENT_NS: Final = 1_000_000_000 - SYN_EARLY_NS
 
 RTO_LEAST_NS: Final = 200_000_000
 """TCP_RTO_MIN."""
+_SURELY_NOT: Final = -10.0
+"""ln of a chance that is none."""
 _MANY_STEPS: Final = 6
 _MOST_SYNS: Final = 12
 _MOST_RESENT: Final = 12
@@ -275,13 +277,40 @@ class Reading:
     @cached_property
     def _steps(self) -> int | None:
         """The limit, where waves are so clear that they need only be counted."""
-        queue = Queue(self.arrival_ns[self.released], self.evidence.samples.done[self.released])
-        limit = queue.steps()
-        if limit is None:
+        rows = self.released & ~self.resent
+        if count_of(rows) < _FEWEST:
             return None
+        queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
+        limit = queue.steps()
         # So many steps of one length are no mixture's, whatever the order.
-        sure = queue.n > _MANY_STEPS * limit or queue.order(limit, self._unended_ns) is Order.WAVES
-        return limit if sure else None
+        if limit is not None and (
+            queue.n > _MANY_STEPS * limit
+            or queue.order(limit, self._unended_ns) is Order.WAVES
+            or self._is_never_so_quick_again(limit)
+        ):
+            return limit
+        fit = queue.fit()
+        if _limits(fit) and queue.order(fit.limit, self._unended_ns) is Order.WAVES:
+            return None
+        for limit in queue.loose_steps():
+            if queue.is_together(limit) or self._is_never_so_quick_again(limit):
+                return limit
+        return None
+
+    def _is_never_so_quick_again(self, limit: int) -> bool:
+        """Whether only the first `limit` responses were quick, of users that send again and again.
+
+        They found free places; all later ones come to a full server. Requests of two kinds would go on as they began.
+        """
+        users = self.evidence.concurrency
+        response = self.evidence.samples.done - self.arrival_ns
+        later = response[users:][self.served[users:]]
+        first = np.sort(response[self.released])
+        if not len(later) or limit >= len(first):
+            return False
+        border = (first[limit - 1] + first[limit]) / 2
+        quick, share = count_of(later < border), limit / len(first)
+        return quick < 0.1 * share * len(later) and len(later) * np.log1p(-share) < _SURELY_NOT
 
     def _queue(self, rows: Mask) -> Queue:
         """Connections that were asked for again come in bursts, in the order of the kernel's timers.

@@ -60,6 +60,7 @@ def _plan(url: str, combination: Combination) -> Plan:
             concurrency=combination.users or combination.requests,
             keepalive=combination.keepalive,
             timeout_s=combination.timeout_s,
+            preconnect=combination.preconnect,
         ),
     )
 
