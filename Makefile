@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test lint format bench lock clean
+.PHONY: setup demo test truth lint format bench lock clean
 
 setup: $(READY)
 
@@ -21,6 +21,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# The findings against servers whose truth is known, in full; writes docs/truth.md. `test` has the short form.
+truth: setup
+	$(BIN)/python -m tests.truth
 
 lint: setup
 	$(BIN)/ruff check .

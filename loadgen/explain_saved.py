@@ -11,9 +11,8 @@ from pathlib import Path
 from loadgen.errors import DataError
 from loadgen.evidence_file import evidence_path, read_evidence
 from loadgen.explain import Finding, explain
-from loadgen.explain.runs import over_runs
 from loadgen.render.document import finding_data
-from loadgen.render.text import failed_line, metrics_line
+from loadgen.render.text import all_runs_lines, failed_line, metrics_line
 from loadgen.store import read_json, read_profiles_csv
 from loadgen.summary import Summary, summarize
 
@@ -64,9 +63,7 @@ def as_text(runs: Sequence[SavedRun]) -> Iterator[str]:
             if run.summary.failures:
                 yield failed_line(run.summary)
             yield from (f"why: {finding.sentence}" for finding in run.findings)
-        if len(of_profile) > 1:
-            yield f"-- N={of_profile[0].summary.requests} all {len(of_profile)} runs"
-            yield from (f"why: {sentence}" for sentence in over_runs([run.findings for run in of_profile]))
+        yield from all_runs_lines([run.findings for run in of_profile])
 
 
 def as_document(runs: Sequence[SavedRun]) -> Iterator[str]:

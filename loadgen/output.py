@@ -45,7 +45,7 @@ class TextSink:
     def finish(self) -> None:
         """Prints what the runs have in common."""
         if not self._quiet:
-            for line in text.all_runs_lines(self._plan, self._findings):
+            for line in text.all_runs_lines(self._findings):
                 print(line, file=self._file)
             self._file.flush()
 

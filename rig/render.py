@@ -34,7 +34,7 @@ def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str
         for run in entry.runs:
             yield from text.run_lines(entry.plan, run, quiet=quiet)
         if not quiet:
-            yield from text.all_runs_lines(entry.plan, entry.findings)
+            yield from text.all_runs_lines(entry.findings)
         yield ""
 
 

@@ -48,6 +48,7 @@ RUN: Final = _closed(
             "propertyNames": {"enum": [*FAILURE_CLASSES]},
             "additionalProperties": {"type": "integer", "minimum": 1},
         },
+        "statuses": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "wall_ms": _FIGURE,
         "min_ms": _FIGURE,
         "p50_ms": _FIGURE,
@@ -100,6 +101,7 @@ DOCUMENT: Final = {
                 "type": "object",
                 "required": ["loadrig", "python", "os", "kernel", "machine", "cpus"],
             },
+            "all_runs": {"type": "array", "items": {"type": "string"}},
             "runs": {"type": "array", "items": RUN},
         }
     ),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from loadgen.explain.evidence import Mask
 from loadgen.explain.likelihood import Likeliest, likeliest_limit
-from loadgen.explain.order import Order, order_of
+from loadgen.explain.order import Order, is_together, order_of
 from loadgen.samples import Ints
 
 Floats = NDArray[np.float64]
@@ -39,6 +39,9 @@ _GROUP_NS: Final = 50_000_000
 _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
 _MOST_DEVIATION: Final = 0.6
+_STEP_PART: Final = 0.15
+_RELEASE_PART: Final = 0.5
+_LOOSE: Final = 0.17
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
 
@@ -107,6 +110,7 @@ def _relative_deviation(values: Floats) -> tuple[float, float]:
 
     A deviation counts as _MOST_DEVIATION at most: one wave that a stand-still held up must not outweigh the others.
     """
+    values = values[:: len(values) // _MANY or 1]  # more tell no more
     median = float(np.median(values))
     if median <= 0:
         return float("inf"), median
@@ -134,6 +138,7 @@ class Queue:
         self._order = np.argsort(arrival_ns, kind="stable")
         self._a = arrival_ns[self._order].astype(np.float64)
         self._arrival = self._a
+        self._loose = np.zeros(self.n, dtype=np.bool_) if unordered is None else unordered[self._order]
         self._response = done_ns[self._order] - self._a
         if unordered is not None and unordered.any():
             self._sort_groups(unordered, done_ns)
@@ -163,21 +168,73 @@ class Queue:
             best = min(near, key=self._unlike)
         return self._fit_at(best, gap=gap and best < self.n)
 
+    def steps(self) -> int | None:
+        """The limit of waves so clear that it is a matter of counting; None where they are not.
+
+        That is where each wave ends within a short part of a service time, one service time after the wave before. It
+        needs no order of arrival, which is not the server's to the last microsecond.
+        """
+        since = self._sorted - self._a[0]
+        if self._a[-1] - self._a[0] > _RELEASE_PART * since[0]:
+            return None
+        for limit in self._first_gaps():
+            begins = np.arange(0, self.n, limit)
+            first, last = since[begins], since[np.minimum(begins + limit, self.n) - 1]
+            between = np.diff(first)
+            step = float(np.median(between))
+            if (
+                (last - first).max() < _STEP_PART * step
+                and np.abs(between - step).mean() < _STEP_PART * step
+                and 1 - 2 * _STEP_PART < since[0] / step < 1.5 + _STEP_PART
+            ):
+                return limit
+        return None
+
+    def loose_steps(self) -> list[int]:
+        """Limits of waves of which the first is clear, and which need not be of neighbours in the order of arrival.
+
+        For servers that take what came together in an order of their own. The service times are those of a server that
+        takes them in the order of their ends; so they come out more alike than they are.
+        """
+        if self._a[-1] - self._a[0] > _RELEASE_PART * (self._sorted[0] - self._a[0]):
+            return []
+        found = []
+        for limit in self._first_gaps():
+            if limit == self.n:
+                continue
+            first, others = self._sorted[:limit] - self._a[0], self._sorted[limit:] - self._sorted[: self.n - limit]
+            trial = _Trial.of(first, others)
+            if trial.unlike < _LOOSE and 0.6 < trial.alike < 1.4:
+                found.append(limit)
+        return found
+
+    def is_together(self, limit: int) -> bool:
+        """Whether the first wave is of neighbours in the order of arrival."""
+        return is_together(self._response, limit)
+
     def likeliest(self) -> Likeliest:
         """The limit that makes the completions likeliest; for service times so unlike that no waves show."""
         return likeliest_limit(self._a, self._d, self._sorted)
 
     def order(self, limit: int, unended_ns: Ints) -> Order:
-        """Whether who came later ended later, as in waves of a limit. `unended_ns`: arrivals of others, given up."""
+        """Whether who came later ended later, as in waves of a limit.
+
+        `unended_ns`: arrivals of others, given up.
+        """
         response = self._response
-        if len(unended_ns):
+        if self._loose.any():
+            # Those that were sent again come when others have gone, and need not wait: the first ones alone tell.
+            response = response[~self._loose]
+            if len(response) <= limit:
+                return Order.MAYBE
+        elif len(unended_ns):
             arrival = np.concatenate((self._arrival, unended_ns))
             response = np.concatenate((response, np.full(len(unended_ns), np.inf)))[np.argsort(arrival, kind="stable")]
         return order_of(response, limit)
 
-    def fit_at(self, limit: int) -> Fit:
+    def fit_at(self, limit: int, *, gap: bool = False) -> Fit:
         """What a given limit makes of the times."""
-        return self._fit_at(limit, gap=False)
+        return self._fit_at(limit, gap=gap)
 
     def _fit_at(self, limit: int, *, gap: bool) -> Fit:
         start = self._start(limit)

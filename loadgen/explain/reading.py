@@ -26,6 +26,9 @@ SYN_RESENT_NS: Final = 1_000_000_000 - SYN_EARLY_NS
 
 RTO_LEAST_NS: Final = 200_000_000
 """TCP_RTO_MIN."""
+_SURELY_NOT: Final = -10.0
+"""ln of a chance that is none."""
+_MANY_STEPS: Final = 6
 _MOST_SYNS: Final = 12
 _MOST_RESENT: Final = 12
 
@@ -46,7 +49,7 @@ FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
-SATURATED: Final = 0.7
+SATURATED: Final = 0.6
 """CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use; waiting takes
 far less."""
 SATURATED_BUSY: Final = 0.35
@@ -127,15 +130,21 @@ class Reading:
         arrival = np.where(samples.connected == MISSING, samples.begun, samples.connected)
         connects = self.connect_ns[self.connect_ns != MISSING]
         round_trip_ns = int(connects.min()) if len(connects) else 0
-        arrival += (2**self.data_resent - 1) * (RTO_LEAST_NS + round_trip_ns)
+        # Some that is sent again is a probe (TLP), and not needed: an answer cannot come sooner than the quickest did.
+        clean = self.served & (self.data_resent == 0)
+        quickest = 0.8 * float((samples.done - arrival)[clean].min()) if clean.any() else 0.0
+        for resent in range(1, _MOST_RESENT + 1):
+            came = samples.connected + (2**resent - 1) * (RTO_LEAST_NS + round_trip_ns)
+            arrival = np.where((self.data_resent >= resent) & (came <= samples.done - quickest), came, arrival)
         latest = np.where(samples.done == MISSING, arrival, np.maximum(arrival, samples.done))
         at_server: Ints = np.minimum(arrival + round_trip_ns, latest)
         return at_server
 
     @cached_property
     def adrift(self) -> Mask:
-        """When they arrived is not known: more was sent again than accounts for their end."""
-        mask: Mask = (self.data_resent > 0) & (self.arrival_ns >= self.evidence.samples.done)
+        """When they arrived is not known: something was sent again, and they ended before that could have helped."""
+        came = self.arrival_ns - self.evidence.samples.connected
+        mask: Mask = (self.data_resent > 0) & (came < RTO_LEAST_NS)
         return mask
 
     @cached_property
@@ -172,11 +181,30 @@ class Reading:
         """The concurrency limit that accounts for the released requests; None where there are too few."""
         if count_of(self.released) < _FEWEST:
             return None
-        queue = self._queue(self.released)
+        if self._steps is not None:
+            return self._queue(self.released).fit_at(self._steps, gap=True)
+        all_of_them = self._fit_of(self.released)
+        clean = self.released & (self.data_resent == 0)
+        if count_of(clean) < max(_FEWEST, 0.2 * count_of(self.released)) or clean[self.released].all():
+            return all_of_them
+        # When those came whose data was sent again is an estimate. Whether any had to wait, the others tell; how many
+        # places there are, only all together.
+        surely = self._fit_of(clean)
+        if not surely.waiting:
+            queue = self._queue(self.released)
+            return queue.fit_at(queue.n)
+        return all_of_them if all_of_them.waiting else self._queue(self.released).fit_at(surely.limit)
+
+    def _fit_of(self, rows: Mask) -> Fit:
+        """The limit that accounts for these rows."""
+        queue = self._queue(rows)
         fit = queue.fit()
         order = queue.order(fit.limit, self._unended_ns)
         # One after another, with the CPU in use all the time, is what a busy loop does: chance need not be asked.
         in_waves = order is Order.WAVES or (order is Order.MAYBE and self.is_saturated)
+        if order is Order.MAYBE and self.resent[rows].any():
+            likeliest = queue.likeliest()
+            in_waves = likeliest.gain > fit.gain and abs(likeliest.limit - fit.limit) <= max(1, 0.02 * fit.limit)
         shows, many = _limits(fit) and in_waves, fit.limit <= (1 - BEHIND_PART) * queue.n
         if shows and many and fit.spread <= BLURRED_SPREAD:
             return fit
@@ -188,7 +216,7 @@ class Reading:
             few = queue.fit_at(likeliest.limit)
             late = queue.order(few.limit, self._unended_ns) is Order.WAVES
             return few if late else queue.fit_at(queue.n)
-        if _limits(fit) or self.is_in_order:
+        if shows or self.is_in_order:
             blurred = queue.fit_at(likeliest.limit)
             # A stand-still makes times unlike too, and leaves the first waves as clear as they are.
             return fit if shows and fit.gap and fit.spread < CLEARER * blurred.spread else blurred
@@ -249,9 +277,51 @@ class Reading:
         start[known] = self._queue(known).fit_at(self.fit.limit).start_ns
         return start
 
+    @cached_property
+    def _steps(self) -> int | None:
+        """The limit, where waves are so clear that they need only be counted."""
+        rows = self.released & ~self.resent
+        if count_of(rows) < _FEWEST:
+            return None
+        queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
+        limit = queue.steps()
+        # So many steps of one length are no mixture's, whatever the order.
+        if limit is not None and (
+            queue.n > _MANY_STEPS * limit
+            or queue.order(limit, self._unended_ns) is Order.WAVES
+            or self._is_never_so_quick_again(limit)
+        ):
+            return limit
+        fit = queue.fit()
+        if _limits(fit) and queue.order(fit.limit, self._unended_ns) is Order.WAVES:
+            return None
+        for limit in queue.loose_steps():
+            if queue.is_together(limit) or self._is_never_so_quick_again(limit):
+                return limit
+        return None
+
+    def _is_never_so_quick_again(self, limit: int) -> bool:
+        """Whether only the first `limit` responses were quick, of users that send again and again.
+
+        They found free places; all later ones come to a full server. Requests of two kinds would go on as they began.
+        """
+        users = self.evidence.concurrency
+        response = self.evidence.samples.done - self.arrival_ns
+        later = response[users:][self.served[users:]]
+        first = np.sort(response[self.released])
+        if not len(later) or limit >= len(first):
+            return False
+        border = (first[limit - 1] + first[limit]) / 2
+        quick, share = count_of(later < border), limit / len(first)
+        return quick < 0.1 * share * len(later) and len(later) * np.log1p(-share) < _SURELY_NOT
+
     def _queue(self, rows: Mask) -> Queue:
-        """Connections that were asked for again come in bursts, in the order of the kernel's timers."""
-        return Queue(self.arrival_ns[rows], self.evidence.samples.done[rows], unordered=self.resent[rows])
+        """Connections that were asked for again come in bursts, in the order of the kernel's timers.
+
+        Where waves are clear, requests were taken in the order in which they ended, whatever that of their arrivals.
+        """
+        unordered = self.resent[rows] if self._steps is None else np.ones(count_of(rows), dtype=np.bool_)
+        return Queue(self.arrival_ns[rows], self.evidence.samples.done[rows], unordered=unordered)
 
     @cached_property
     def service_ns(self) -> Ints:

@@ -7,8 +7,9 @@
 | no | twice that of a request sent alone, or more | not to be seen | cpu-shared |
 | yes | in waves, one place | | serial |
 | yes | in waves, several places | | concurrency-limit, or connection-limit where they waited in the accept queue |
-| yes | too unlike for waves | no, or not to be seen | the same, by the rate of completions |
-| yes | too unlike for waves | yes | cpu-shared |
+| yes | too unlike for waves, several places | no, or not to be seen | the same, by likelihood |
+| yes | too unlike for waves, one place | | serial |
+| yes | too unlike for waves, several places | yes | cpu-shared |
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def shape_of(reading: Reading) -> str | None:
         return "connection-limit"
     if reading.median_service_ns < LEAST_SERVICE_NS:
         return "cpu-shared" if reading.is_saturated else None
-    if reading.is_saturated and (reading.is_blurred or not reading.is_limited):
+    one_by_one = reading.is_limited and reading.fit.limit == 1
+    if reading.is_saturated and not one_by_one and (reading.is_blurred or not reading.is_limited):
         return "cpu-shared"
     if not reading.is_limited:
         return "cpu-shared" if slowed_each_other(reading) else "overlapped"

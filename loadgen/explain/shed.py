@@ -26,13 +26,14 @@ def find(reading: Reading) -> Finding | None:
     limit = most_at_once(reading.arrival_ns[samples.ok], samples.done[samples.ok])
     names = [f"{count:,} with {'a reset' if kind == 'reset' else kind}" for kind, count in kinds.items()]
     named = joined(names) if len(names) > 1 else names[0].removeprefix(f"{total:,} ")
+    waits = reading.is_limited or reading.possible_limit is not None
     return Finding(
         cause="shed",
         requests=total,
         sentence=(
             f"{counted(total, 'request was', 'requests were')} turned away after {spoken_ms(response_ns)}, {named}:"
-            f" the server {'takes' if reading.is_limited else 'works on'} {limit:,} at once"
-            f"{', at work or waiting,' if reading.is_limited else ''} and does not let the others wait."
+            f" the server {'takes' if waits else 'works on'} {limit:,} at once"
+            f"{', at work or waiting,' if waits else ''} and does not let the others wait."
         ),
         evidence={"kinds": kinds, "response_ms": milliseconds(response_ns), "served": count_of(samples.ok)},
         details={"limit": limit},

@@ -24,6 +24,8 @@ from loadgen.samples import MISSING, Ints
 _LEAST_NS: Final = 15_000_000
 _LEAST_PART: Final = 0.25
 """Of the service time; shorter stand-stills are in its own spread."""
+_LAGS: Final = 1.2
+"""Of the generator's own event loop: what stood still for about as long may be the generator, or the machine."""
 _SURE: Final = 14.0
 """-ln of the chance that the requests in flight made a pause by themselves; there may be thousands of pauses."""
 _FEWEST: Final = 3
@@ -76,7 +78,8 @@ def held_by_stalls(reading: Reading) -> Mask:
 
 def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
     """The stand-stills of a run, in order."""
-    rows = np.flatnonzero((reading.service_ns != MISSING) & ~reading.starved)
+    # When those came that were sent again is known by the kernel's timers alone, which make pauses too.
+    rows = np.flatnonzero((reading.service_ns != MISSING) & ~reading.resent)
     if len(rows) < 2 * _FEWEST:
         return ()
     # What the kernel sends again comes in bursts with pauses between them: unseen, they would pass for stand-stills.
@@ -87,7 +90,8 @@ def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
     lost = done - start - reading.median_service_ns
     service = np.sort(done - start)
     pauses = np.diff(done)
-    least = max(_LEAST_NS, _LEAST_PART * reading.median_service_ns)
+    lag_ns = 1e6 * reading.evidence.use.loop_lag_max_ms
+    least = max(_LEAST_NS, _LEAST_PART * reading.median_service_ns, _LAGS * lag_ns)
     longest = np.argsort(pauses)[::-1][:_MOST_PAUSES]
     found = []
     # Not before the first completion: a slow first wave is a cold server's.
@@ -98,7 +102,8 @@ def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
         if _unlikeliness(begin - in_flight, pause, service) < _SURE:
             continue
         held = np.flatnonzero((start <= begin) & (done >= end) & (lost > 0.1 * pause) & (lost < 1.5 * pause))
-        if len(held) >= _FEWEST:
+        # Waves have pauses of a service time between them: it is what was lost that must be more than noise.
+        if len(held) >= _FEWEST and float(lost[held].max()) >= least:
             found.append(Stretch(begin, end, rows[held]))
     return tuple(found)
 

@@ -61,10 +61,9 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
             yield f"why: {finding.sentence}"
 
 
-def all_runs_lines(plan: Plan, runs: Sequence[tuple[Finding, ...]]) -> Iterator[str]:
+def all_runs_lines(runs: Sequence[tuple[Finding, ...]]) -> Iterator[str]:
     """What held in each of several runs, and what came and went; nothing for a single one."""
-    if len(runs) > 1 and any(runs):
-        yield f"-- N={plan.workload.requests} all {len(runs)} runs"
+    if len(runs) > 1:
         for sentence in over_runs(runs):
             yield f"why: {sentence}"
 

@@ -149,7 +149,8 @@ METRICS: Final = re.compile(
     r" wall_ms=(?P<wall_ms>\d+|n/a) min_ms=(?P<min_ms>\d+|n/a) p50_ms=(?P<p50_ms>\d+|n/a) max_ms=(?P<max_ms>\d+|n/a)"
     r" over(?P<over_ms>\d+)ms=(?P<over>\d+)(?: [a-z]\w*=\S+)*"
 )
-HEADING: Final = re.compile(r"(?P<spec>\S+) \((?P<server>[^()]+)\)")
+HEADING: Final = re.compile(r"(?P<spec>\S+) \((?P<server>.+)\)")
+SENTENCE: Final = re.compile(r"(Raising|Lowering|Changing|Going|Measuring) .+: median wall \S+( ms)? -> \S+( ms)?")
 ARGS: Final = re.compile(r"##### server args:(?P<args>(?: --[a-z-]+=\S+)*)")
 RUN: Final = re.compile(r"-- N=(?P<n>\d+) run (?P<run>[1-9]\d*)")
 FAILED: Final = re.compile(r"failed:(?: [a-z0-9-]+=[1-9]\d*)+")
@@ -180,14 +181,18 @@ class Report:
     blocks: list[Block]
     table: list[list[str]]
     """Rows of cells, the heading's first."""
+    sentences: list[str]
+    """What each profile but the first changed."""
 
 
 def parse_report(text: str) -> Report:
     assert text.endswith("\n")
     lines = text.splitlines()
     table_begins = max(index for index, line in enumerate(lines) if not line) + 1
-    table = [re.split(r" {2,}", line) for line in lines[table_begins:]]
-    return Report(list(_parse_blocks(iter(lines[:table_begins]))), table)
+    sentences = [line for line in lines[table_begins:] if SENTENCE.fullmatch(line)]
+    rows = lines[table_begins : len(lines) - len(sentences)]
+    table = [re.split(r" {2,}", line) for line in rows]
+    return Report(list(_parse_blocks(iter(lines[:table_begins]))), table, sentences)
 
 
 def _parse_blocks(lines: Iterator[str]) -> Iterator[Block]:
@@ -293,6 +298,7 @@ COMPARISON_SCHEMA: Final = _closed(
         "items": _closed(
             profile={"type": "string"},
             args={"type": "string"},
+            limits={"type": "string", "minLength": 1},
             limited_by={"type": "string", "minLength": 1},
             concurrency_limit={"type": ["integer", "null"], "minimum": 1},
             plan={"type": "object", "required": ["url", "requests", "concurrency", "runs", "over_ms", "engine"]},
@@ -304,6 +310,7 @@ COMPARISON_SCHEMA: Final = _closed(
         "items": _closed(
             base={"type": "string"},
             profile={"type": "string"},
+            sentence={"type": "string", "minLength": 1},
             median_wall_ms=_PAIR,
             median_p50_ms=_PAIR,
             median_over=_PAIR,

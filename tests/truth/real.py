@@ -1,0 +1,86 @@
+"""The suite over real servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from loadgen.explain import Finding
+from loadgen.plan import Plan, Target, Workload
+from loadgen.runner import Run, Session
+from servers.catalog import parse_spec
+from servers.process import start
+from tests.truth.combinations import COMBINATIONS, Combination
+from tests.truth.judge import told_limit
+
+RUNS: Final = 3
+# What the generator says of itself is held against its own figures, not against the server.
+_OF_THE_GENERATOR: Final = frozenset({"client"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One run at a real server, and what is wrong with its findings."""
+
+    combination: Combination
+    findings: tuple[Finding, ...]
+    wrong: tuple[str, ...]
+    limit: int | None
+    service_ms: float | None
+
+    @property
+    def found(self) -> str:
+        """The causes found."""
+        return " + ".join(sorted(finding.cause for finding in self.findings)) or "nothing"
+
+
+def tried(combination: Combination, runs: int = RUNS) -> Iterator[Tried]:
+    """The server started, and fired at so many times."""
+    instance = parse_spec(combination.spec)
+    with start(instance) as server:
+        plan = _plan(server.url, combination)
+        lone_ns = _lone_ns(plan) if combination.lone else None
+        with Session(plan) as session:
+            for number in range(1, runs + 1):
+                run = session.run(number)
+                yield _judged(combination, run if lone_ns is None else run.explained_beside(lone_ns))
+
+
+def combinations(*, short: bool) -> tuple[Combination, ...]:
+    """All of them, or those of the short form."""
+    return tuple(combination for combination in COMBINATIONS if combination.short or not short)
+
+
+def _plan(url: str, combination: Combination) -> Plan:
+    return Plan(
+        target=Target.parse(url + combination.path),
+        workload=Workload(
+            requests=combination.requests,
+            concurrency=combination.users or combination.requests,
+            keepalive=combination.keepalive,
+            timeout_s=combination.timeout_s,
+            preconnect=combination.preconnect,
+        ),
+    )
+
+
+def _lone_ns(plan: Plan) -> int:
+    alone = replace(plan, workload=Workload(requests=1, concurrency=1))
+    with Session(alone) as session:
+        session.run(0)
+        return int(session.run(1).samples.response_ns[0])
+
+
+def _judged(combination: Combination, run: Run) -> Tried:
+    found = {finding.cause for finding in run.findings}
+    wrong = [f"not found: {'|'.join(sorted(group))}" for group in combination.must if len(group & found) != 1]
+    known = combination.may.union(*combination.must, _OF_THE_GENERATOR)
+    wrong += [f"not so: {cause}" for cause in sorted(found - known)]
+    limit = told_limit(run.findings)
+    if combination.limit is not None:
+        allowed = max(1, combination.within * combination.limit)
+        if limit is None or abs(limit - combination.limit) > allowed:
+            wrong.append(f"limit {limit}, truly {combination.limit}")
+    services = [finding.details["service_ms"] for finding in run.findings if "service_ms" in finding.details]
+    return Tried(combination, run.findings, tuple(wrong), limit, services[0] if services else None)
