@@ -6,11 +6,12 @@ import asyncio
 import gc
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Final, Protocol
 
 from loadgen.address import Address, choose, lookup
@@ -96,6 +97,7 @@ class Session:
         self.observer = observer
         self._engine = load_engine(plan.engine)
         self._kernel = read_kernel_rules()
+        self._stopped = False
 
     def __enter__(self) -> Session:
         self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
@@ -126,28 +128,56 @@ class Session:
         try:
             addresses = lookup(plan.target)
         except socket.gaierror:
-            _fail_all(recorder, Outcome.DNS)
-            where = plan.target.host
-        else:
-            for address in addresses:  # before `choose`, which connects
-                _guard(address, plan)
-            address = choose(addresses)
-            where = str(address)
-            job = Job(plan, address, make_schedule(plan.workload), recorder)
-            with _no_garbage_collection():
+            addresses = []
+        for address in addresses:  # before `choose`, which connects
+            _guard(address, plan)
+        with self._signals_noted(), _no_garbage_collection():
+            if addresses:
+                address = choose(addresses)
+                where = str(address)
+                job = Job(plan, address, make_schedule(plan.workload), recorder)
                 use, view, interrupted = self._loop_runner.run(self._carry_out(job))
-        samples = recorder.samples()
-        summary = summarize(samples, concurrency=plan.workload.concurrency, over_ms=plan.over_ms)
-        evidence = Evidence(
-            samples=samples,
-            concurrency=plan.workload.concurrency,
-            over_ms=plan.over_ms,
-            use=use,
-            kernel=self._kernel,
-            server=view,
-            cpus=available_cpus(),
-        )
-        return Run(number, where, evidence, summary, explain(evidence), interrupted)
+            else:
+                _fail_all(recorder, Outcome.DNS)
+                where = plan.target.host
+            samples = recorder.samples()
+            summary = summarize(samples, concurrency=plan.workload.concurrency, over_ms=plan.over_ms)
+            evidence = Evidence(
+                samples=samples,
+                concurrency=plan.workload.concurrency,
+                over_ms=plan.over_ms,
+                use=use,
+                kernel=self._kernel,
+                server=view,
+                cpus=available_cpus(),
+            )
+            return Run(number, where, evidence, summary, explain(evidence), interrupted)
+
+    def raise_if_stopped(self) -> None:
+        """To be called when a run has been taken care of.
+
+        Raises:
+            KeyboardInterrupt: a signal came when the run had ended and was not yet in the caller's hands.
+        """
+        if self._stopped:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _signals_noted(self) -> Iterator[None]:
+        """A signal that comes here is only noted, lest a run be lost that has been carried out."""
+
+        def note(number: int, frame: FrameType | None) -> None:
+            self._stopped = True
+
+        if threading.current_thread() is not threading.main_thread():  # signals are not this thread's business
+            yield
+            return
+        before = {number: signal.signal(number, note) for number in _STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         loop = asyncio.get_running_loop()
@@ -187,6 +217,7 @@ class Session:
             yield run
             if run.interrupted:
                 return
+            self.raise_if_stopped()
 
 
 def _guard(address: Address, plan: Plan) -> None:

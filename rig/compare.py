@@ -136,6 +136,7 @@ class Comparison:
             yield run
             if run.interrupted:
                 return
+            side.session.raise_if_stopped()
         for side in self._sides:
             side.hold_against_lone()
 

@@ -102,7 +102,7 @@ class _Trial:
         other_spread, other_mean = _relative_deviation(others)
         n = len(first) + len(others)
         spread = (len(first) * first_spread + len(others) * other_spread) / n
-        return cls(max(first_spread, other_spread), spread, other_mean / first_mean)
+        return cls(max(first_spread, other_spread), spread, other_mean / first_mean if first_mean > 0 else float("inf"))
 
 
 def _relative_deviation(values: Floats) -> tuple[float, float]:

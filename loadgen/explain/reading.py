@@ -45,6 +45,7 @@ CLEARER: Final = 0.7
 STARVED_CHANCE: Final = 0.02
 STARVED_LAST: Final = 0.9
 _STARVED_TURNS: Final = 2
+CRISP_SPREAD: Final = 0.03
 FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
@@ -201,7 +202,11 @@ class Reading:
         fit = queue.fit()
         order = queue.order(fit.limit, self._unended_ns)
         # One after another, with the CPU in use all the time, is what a busy loop does: chance need not be asked.
-        in_waves = order is Order.WAVES or (order is Order.MAYBE and self.is_saturated)
+        # Nor where times are once, twice and thrice the service time to a few hundredths, and the waves stand apart.
+        # With two waves it could be two sorts of answers.
+        is_crisp = fit.gap and fit.spread <= CRISP_SPREAD and fit.requests > 2 * fit.limit
+        sure = self.is_saturated or is_crisp
+        in_waves = order is Order.WAVES or (order is Order.MAYBE and sure)
         if order is Order.MAYBE and self.resent[rows].any():
             likeliest = queue.likeliest()
             in_waves = likeliest.gain > fit.gain and abs(likeliest.limit - fit.limit) <= max(1, 0.02 * fit.limit)
