@@ -21,7 +21,8 @@ from loadgen.explain.reading import Reading
 from loadgen.explain.words import counted, joined, spoken_ms
 from loadgen.samples import MISSING, Ints
 
-_LEAST_NS: Final = 15_000_000
+_LEAST_NS: Final = 40_000_000
+"""A busy machine's scheduler keeps a process waiting for as long, without its standing still by itself."""
 _LEAST_PART: Final = 0.25
 """Of the service time; shorter stand-stills are in its own spread."""
 _LAGS: Final = 1.2

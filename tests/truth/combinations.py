@@ -9,6 +9,8 @@ from tests.truth.cases import one_of
 
 Group = frozenset[str]
 
+PATIENT_S: Final = 20.0
+
 LIMIT: Final = (one_of("concurrency-limit"),)
 SERIAL: Final = (one_of("serial"),)
 OVERLAPPED: Final = (one_of("overlapped"),)
@@ -34,7 +36,7 @@ class Combination:
     users: int | None = None
     """Requests in flight; None for a burst."""
     keepalive: bool = True
-    timeout_s: float = 20.0
+    timeout_s: float = PATIENT_S
     within: float = 0.02
     may: Group = frozenset()
     short: bool = False
