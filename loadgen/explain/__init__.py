@@ -1,7 +1,8 @@
 """Samples and evidence -> Findings: why the numbers are what they are.
 
     evidence   what may be looked at
-    reading    what is derived from it once, for all causes
+    rows       what became of each request: timed out, shed, resent, served; when it arrived
+    reading    what is derived from all, for all causes: the server's places, and who waited for one
     queueing   from arrivals and completions to the number of places
     shape      which of the five causes holds that exclude each other
     finding    the value, and the closed list of causes

@@ -8,7 +8,8 @@ import numpy as np
 
 from loadgen.explain.evidence import KernelRules, Mask, count_of, milliseconds
 from loadgen.explain.finding import Finding
-from loadgen.explain.reading import SYN_RESENT_NS, Reading
+from loadgen.explain.reading import Reading
+from loadgen.explain.rows import SYN_RESENT_NS
 from loadgen.explain.words import counted, spoken_s
 from loadgen.samples import MISSING
 

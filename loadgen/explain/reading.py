@@ -1,8 +1,6 @@
-"""What all causes look at, derived from the evidence once.
+"""What all causes look at, derived from the evidence once: the places that the server has, and who waited for one.
 
-A cause is a function of a Reading and returns a Finding or None. Requests are claimed in the order of
-`finding.CAUSES`; which claims exclude each other is said here by the masks being disjoint or not: a request that timed
-out or was shed is neither served nor waited; one that was resent may also have waited for a place.
+A cause is a function of a Reading and returns a Finding or None. What became of each request by itself is in `rows`.
 """
 
 from __future__ import annotations
@@ -13,24 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from loadgen.explain.evidence import Evidence, Mask, count_of
-from loadgen.explain.order import Order, ln_chance_of_subset
+from loadgen.explain.evidence import Mask, count_of
+from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
-from loadgen.outcome import Outcome
+from loadgen.explain.rows import Rows
 from loadgen.samples import MISSING, Ints
 
-SYN_EARLY_NS: Final = 100_000_000
-"""So much before its due moment a resend may be seen: the kernel's timers are coarse."""
-SYN_RESENT_NS: Final = 1_000_000_000 - SYN_EARLY_NS
-"""A connect that took this long was asked for at least twice (TCP_TIMEOUT_INIT is 1 s)."""
-
-RTO_LEAST_NS: Final = 200_000_000
-"""TCP_RTO_MIN."""
 _SURELY_NOT: Final = -10.0
 """ln of a chance that is none."""
 _MANY_STEPS: Final = 6
-_MOST_SYNS: Final = 12
-_MOST_RESENT: Final = 12
 
 SURE_GAIN: Final = 6.0
 SURE_GAIN_BLURRED: Final = 20.0
@@ -42,9 +31,6 @@ ALIKE: Final = (0.45, 2.2)
 BLURRED_SPREAD: Final = 0.17
 """Above it service times differ by a third or more (uniform +-1/3 has a mean deviation of 0.167): waves overlap."""
 CLEARER: Final = 0.7
-STARVED_CHANCE: Final = 0.02
-STARVED_LAST: Final = 0.9
-_STARVED_TURNS: Final = 2
 CRISP_SPREAD: Final = 0.03
 FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
@@ -63,119 +49,8 @@ _FEWEST: Final = 2
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reading(Rows):
     """A run, and what was derived from it. Masks and times have shape (requests,)."""
-
-    evidence: Evidence
-
-    @cached_property
-    def connect_ns(self) -> Ints:
-        """How long the connect took; MISSING where it did not end or an open connection was used."""
-        samples = self.evidence.samples
-        return np.where(samples.connected == MISSING, MISSING, samples.connected - samples.begun)
-
-    @cached_property
-    def timed_out(self) -> Mask:
-        """Gave up waiting."""
-        mask: Mask = np.isin(self.evidence.samples.outcome, (Outcome.TIMEOUT, Outcome.CONNECT_TIMEOUT))
-        return mask
-
-    @cached_property
-    def resent(self) -> Mask:
-        """Something on their connection was sent again. By TCP_INFO; without it, by the length of the connect."""
-        samples = self.evidence.samples
-        if self.evidence.sees_resends:
-            mask: Mask = samples.resent > 0
-        else:
-            mask = self.connect_ns >= SYN_RESENT_NS
-        return mask & self.evidence.begun
-
-    @cached_property
-    def shed(self) -> Mask:
-        """Turned away: 429, 503 or a reset, sooner than the others were served."""
-        samples, evidence = self.evidence.samples, self.evidence
-        away = np.isin(samples.status, (429, 503)) & evidence.answered
-        away |= samples.outcome == Outcome.RESET
-        response = samples.response_ns
-        if not away.any() or not samples.ok.any():
-            return np.zeros(len(samples), dtype=bool)
-        quick = float(np.median(response[away])) < 0.5 * float(np.median(response[samples.ok]))
-        return away if quick else np.zeros(len(samples), dtype=bool)
-
-    @cached_property
-    def served(self) -> Mask:
-        """Got what they asked for, or a well-formed no, after being worked on."""
-        return self.evidence.answered & ~self.shed
-
-    @cached_property
-    def data_resent(self) -> Ints:
-        """How often more than the SYN was sent again; 0 too where that cannot be seen.
-
-        When the accept queue fills up between SYN and ACK, the client takes itself for connected and the server does
-        not: the connection comes about only when the request itself is sent again, with the lost ACK in it.
-        """
-        moments_ns = np.array(self.evidence.kernel.syn_resend_times_s(_MOST_SYNS)) * 1e9 - SYN_EARLY_NS
-        syns = np.searchsorted(moments_ns, self.connect_ns)
-        connected = self.evidence.samples.connected != MISSING
-        return np.where(connected, np.clip(self.evidence.samples.resent - syns, 0, _MOST_RESENT), 0)
-
-    @cached_property
-    def arrival_ns(self) -> Ints:
-        """When each request came to the server, by the client's clock: connected, or begun on an open connection.
-
-        A round trip is added, so that a request that need not wait has its response after the service time alone. Where
-        data was sent again, after the last time: RTO, 3 RTO, 7 RTO, ... after the connect (each wait is twice the one
-        before), and RTO = 200 ms + round trip (tcp_set_rto in net/ipv4/tcp_input.c).
-        """
-        samples = self.evidence.samples
-        arrival = np.where(samples.connected == MISSING, samples.begun, samples.connected)
-        connects = self.connect_ns[self.connect_ns != MISSING]
-        round_trip_ns = int(connects.min()) if len(connects) else 0
-        # Some that is sent again is a probe (TLP), and not needed: an answer cannot come sooner than the quickest did.
-        clean = self.served & (self.data_resent == 0)
-        quickest = 0.8 * float((samples.done - arrival)[clean].min()) if clean.any() else 0.0
-        for resent in range(1, _MOST_RESENT + 1):
-            came = samples.connected + (2**resent - 1) * (RTO_LEAST_NS + round_trip_ns)
-            arrival = np.where((self.data_resent >= resent) & (came <= samples.done - quickest), came, arrival)
-        latest = np.where(samples.done == MISSING, arrival, np.maximum(arrival, samples.done))
-        at_server: Ints = np.minimum(arrival + round_trip_ns, latest)
-        return at_server
-
-    @cached_property
-    def adrift(self) -> Mask:
-        """When they arrived is not known: something was sent again, and they ended before that could have helped."""
-        came = self.arrival_ns - self.evidence.samples.connected
-        mask: Mask = (self.data_resent > 0) & (came < RTO_LEAST_NS)
-        return mask
-
-    @cached_property
-    def starved(self) -> Mask:
-        """Released first, and overtaken by whole turns of later requests on other connections.
-
-        A server with a queue takes requests in order. One that accepts no more connections serves those that it has, as
-        long as they are kept open, and lets the others stand. These are the ones that came last; slow answers would be
-        anywhere among the first.
-        """
-        evidence, samples = self.evidence, self.evidence.samples
-        mask = np.zeros(len(samples), dtype=bool)
-        if evidence.is_burst or not samples.reused.any():
-            return mask
-        first, users = slice(0, evidence.concurrency), evidence.concurrency
-        ended = np.where(samples.done[first] == MISSING, np.iinfo(np.int64).max, samples.done[first])
-        others = np.sort(samples.done[users:][samples.done[users:] != MISSING])
-        overtaken = np.searchsorted(others, ended) > _STARVED_TURNS * users
-        left = count_of(overtaken)
-        last = overtaken[np.argsort(self.arrival_ns[first], kind="stable")][users - left :]
-        if left and count_of(last) >= STARVED_LAST * left and ln_chance_of_subset(users, left) < np.log(STARVED_CHANCE):
-            mask[first] = overtaken
-        return mask
-
-    @cached_property
-    def released(self) -> Mask:
-        """Served, of known arrival, and among those released together: for them the queueing model is exact."""
-        mask = self.served & ~self.adrift & ~self.starved
-        mask[self.evidence.concurrency :] = False
-        return mask
 
     @cached_property
     def fit(self) -> Fit | None:
