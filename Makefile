@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test truth lint format bench lock clean
+.PHONY: setup demo test truth pictures lint format bench lock clean
 
 setup: $(READY)
 
@@ -25,6 +25,10 @@ test: setup
 # The findings against servers whose truth is known, in full; writes docs/truth.md. `test` has the short form.
 truth: setup
 	$(BIN)/python -m tests.truth
+
+# The pictures, sentences and outputs of docs/findings.md, from real runs; ARGS names some of them.
+pictures: setup
+	$(BIN)/python -m tests.truth.pictures $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

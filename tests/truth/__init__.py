@@ -9,4 +9,6 @@ simulated  the suite over scenarios
 real       the suite over real servers
 bounds     how long explaining takes
 report     docs/truth.md
+drawing    a run as plain text
+pictures   docs/findings.md's pictures, from real runs
 """
