@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadgen import options as opt
-from loadgen.command import HELP_OPTIONS, create_file, run_app
+from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
@@ -144,13 +144,13 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
                     observer.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
-                    print(f"loadgen: {plan.target.method} {plan.target.url} at {noted}", file=sys.stderr)
+                    tell(f"loadgen: {plan.target.method} {plan.target.url} at {noted}")
                 if run.number != WARMUP:
                     for sink in sinks:
                         sink.add(run)
                     any_ok = any_ok or run.summary.ok > 0
                     if note and (hint := failure_hint(run)) is not None:
-                        print(f"loadgen: {hint}", file=sys.stderr)
+                        tell(f"loadgen: {hint}")
                 interrupted = run.interrupted
         except KeyboardInterrupt:  # between two runs
             interrupted = True

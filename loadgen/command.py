@@ -85,9 +85,15 @@ def create_file(option: str, path: Path) -> TextIO:
         raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
 
 
-def _complain(name: str, text: str, code: int) -> int:
+def tell(note: str) -> None:
+    """Writes a note to stderr. One that cannot be written must not end a measurement."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{name}: {text}\n")
+        sys.stderr.write(f"{note}\n")
+        sys.stderr.flush()
+
+
+def _complain(name: str, text: str, code: int) -> int:
+    tell(f"{name}: {text}")
     return code
 
 

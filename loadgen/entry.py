@@ -6,8 +6,12 @@ import importlib
 import os
 import signal
 import sys
+from types import FrameType
+from typing import Final, NoReturn
 
 from loadgen.exit_codes import EXIT_INTERRUPTED
+
+STOP_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def enter(cli: str) -> None:
@@ -29,6 +33,14 @@ def enter(cli: str) -> None:
 
 
 def all_is_loaded() -> None:
-    """From here on Ctrl-C is a KeyboardInterrupt: there is something to end well. Not where it was ignored before."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """From here on Ctrl-C, SIGTERM and SIGHUP are a KeyboardInterrupt: there is something to end well.
+
+    Not those that were ignored before, as in a script's background or under nohup.
+    """
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

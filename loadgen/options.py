@@ -111,7 +111,7 @@ class RequestOptions:
         body = self._body()
         return Target.parse(
             url,
-            method=self.method or ("POST" if body else "GET"),
+            method=("POST" if body else "GET") if self.method is None else self.method,
             headers=tuple(parse_header(line) for line in self.headers),
             body=body,
             verify=not self.insecure,

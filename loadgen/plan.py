@@ -13,6 +13,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 from loadgen.errors import UsageError
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080/sleep"
+MOST_SECONDS: Final = 86_400.0
+"""Of a pause or a timeout: what the system's own waits can take, and more than anybody means."""
 ENGINES: Final = ("wire", "aiohttp", "httpx")
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
@@ -145,10 +147,10 @@ class Workload:
                 f"a concurrency of {self.concurrency} is not accepted: -c takes 1 to the number of requests,"
                 f" {self.requests}"
             )
-        if not 0 < self.timeout_s < float("inf"):
-            raise UsageError("a timeout must be above 0, as in 60s or 500ms")
-        if self.connect_timeout_s is not None and not 0 < self.connect_timeout_s < float("inf"):
-            raise UsageError("a connect timeout must be above 0, as in 5s or 500ms")
+        if not 0 < self.timeout_s <= MOST_SECONDS:
+            raise UsageError("a timeout must be above 0 and at most 24h, as in 60s or 500ms")
+        if self.connect_timeout_s is not None and not 0 < self.connect_timeout_s <= MOST_SECONDS:
+            raise UsageError("a connect timeout must be above 0 and at most 24h, as in 5s or 500ms")
 
     @property
     def is_burst(self) -> bool:
@@ -184,8 +186,8 @@ class Plan:
             raise UsageError(f"{self.runs} runs are not accepted: --runs takes 1 or more")
         if self.warmup < 0:
             raise UsageError(f"{self.warmup} warm-up runs are not accepted: --warmup takes 0 or more")
-        if not 0 <= self.pause_s < float("inf"):
-            raise UsageError("a pause is 0 or more, as in 2s or 500ms")
+        if not 0 <= self.pause_s <= MOST_SECONDS:
+            raise UsageError("a pause is 0 to 24h, as in 2s or 500ms")
         if self.over_ms < 1:
             raise UsageError("--over takes 1 ms or more, as in 1500ms or 2s")
         if self.engine not in ENGINES:

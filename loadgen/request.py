@@ -15,8 +15,8 @@ def user_agent() -> str:
 def request_headers(plan: Plan) -> list[Header]:
     """The header lines to send: the user's as given, and Host, User-Agent and Connection where the user gave none.
 
-    `Connection: close` where the connection will not be used again: the server then closes first and keeps TIME_WAIT
-    to itself, where it holds no port of ours. HTTP/2 has no such header. Content-Length is not among them.
+    `Connection: close` where the connection will not be used again, so that the server need not keep it for more.
+    HTTP/2 has no such header. Content-Length is not among them.
     """
     given = {name.lower() for name, _ in plan.target.headers}
     defaults = [("Host", plan.target.authority), ("User-Agent", user_agent())]

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from loadgen.address import Address, choose, lookup
 from loadgen.engines import Job, load_engine
+from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
@@ -28,8 +29,6 @@ from loadgen.schedule import make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
 from loadgen.watch import ClientUse, Watch
-
-_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _TICK_S: Final = 0.25
 
@@ -98,6 +97,7 @@ class Session:
         self._engine = load_engine(plan.engine)
         self._kernel = read_kernel_rules()
         self._stopped = False
+        self._task: asyncio.Future[None] | None = None
 
     def __enter__(self) -> Session:
         self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
@@ -164,15 +164,21 @@ class Session:
 
     @contextmanager
     def _signals_noted(self) -> Iterator[None]:
-        """A signal that comes here is only noted, lest a run be lost that has been carried out."""
+        """A signal that comes here ends the engine's work, and no more, lest a run that was carried out be lost."""
+        loop = self._loop_runner.get_loop()
 
         def note(number: int, frame: FrameType | None) -> None:
             self._stopped = True
+            if self._task is not None:
+                loop.call_soon_threadsafe(self._task.cancel)
 
         if threading.current_thread() is not threading.main_thread():  # signals are not this thread's business
             yield
             return
-        before = {number: signal.signal(number, note) for number in _STOP_SIGNALS}
+        before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+        before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+        for number in before:
+            signal.signal(number, note)
         try:
             yield
         finally:
@@ -180,28 +186,19 @@ class Session:
                 signal.signal(number, handler)
 
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
-        loop = asyncio.get_running_loop()
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
             ticking = asyncio.ensure_future(self._tick())
-            stopped = asyncio.Event()
-
-            def stop() -> None:
-                stopped.set()
+            self._task = task
+            if self._stopped:  # since the run was begun
                 task.cancel()
-
-            before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
-            for number in _STOP_SIGNALS:
-                loop.add_signal_handler(number, stop)
             try:
                 with suppress(asyncio.CancelledError):
                     await task
             finally:
+                self._task = None
                 ticking.cancel()
-                for number, handler in before.items():
-                    loop.remove_signal_handler(number)
-                    signal.signal(number, handler)
-        return watch.use, server.view(), stopped.is_set()
+        return watch.use, server.view(), task.cancelled()
 
     async def _tick(self) -> None:
         while self.observer is not None:

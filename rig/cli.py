@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from loadgen import options as opt
-from loadgen.command import HELP_OPTIONS, create_file, run_app
+from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
@@ -92,6 +92,8 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
 ) -> None:
     """Serves one profile until Ctrl-C."""
+    if not host.strip():
+        raise UsageError("--host '' is not accepted: give an address of this machine, as in 127.0.0.1")
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
 
@@ -135,6 +137,8 @@ def compare(
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
     if samples is not None and samples.suffix != ".csv":
         raise UsageError(f"--samples {samples}: the name must end in .csv")
+    if samples is not None and output is not None and samples.resolve() == output.resolve():
+        raise UsageError(f"--output and --samples are both {output}: name two files")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
     load = opt.LoadOptions(
         n=n,
@@ -153,11 +157,9 @@ def compare(
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
-    from rig.serving import interrupt_on_sigterm
     from servers.catalog import parse_spec
 
     instances = [parse_spec(spec) for spec in profile]
-    interrupt_on_sigterm()
     check_capacity(plan)  # as the options and specs: found out before a server starts
     all_is_loaded()
     with ExitStack() as stack:
@@ -201,7 +203,7 @@ def _report_dead(comparison: Comparison) -> None:
     for server in comparison.newly_dead():
         tail = server.log_tail()
         told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
-        print(f"rig: {server.instance.spec} ended by itself{told}", file=sys.stderr)
+        tell(f"rig: {server.instance.spec} ended by itself{told}")
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
-from types import FrameType
-from typing import NoReturn
 
 from servers.catalog import Instance
 from servers.errors import StartError
@@ -21,7 +18,6 @@ def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable
     Raises:
         servers.errors.ServersError: it could not start, or ended by itself.
     """
-    interrupt_on_sigterm()
     with start(instance, host, port) as server:
         # From the first line on a reader may stop it, before the others are out.
         try:
@@ -33,12 +29,3 @@ def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable
         except KeyboardInterrupt:
             return
         raise StartError(f"{instance.spec} ended by itself", log_tail=server.log_tail(), log_path=server.log_path)
-
-
-def interrupt_on_sigterm() -> None:
-    """Have SIGTERM do what Ctrl-C does: what was started is stopped, and what was measured is printed."""
-    signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

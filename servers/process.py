@@ -190,26 +190,33 @@ class RunningServer:
             return
         self.stats()
         self._stopped = True
-        if self._process.poll() is None:
-            signal_group(self._process.pid, signal.SIGTERM)
-            try:
-                self._process.wait(STOP_GRACE_S)
-            except BaseException as error:  # also a second Ctrl-C: nothing may be left behind
-                signal_group(self._process.pid, signal.SIGKILL)
-                self._process.wait()
-                if not isinstance(error, subprocess.TimeoutExpired):
-                    raise
-        self._kill_rest()
-        self._stats.close()
-        atexit.unregister(self._stop_at_exit)
-        if self._own_directory and not keep_log:
-            self._remove_directory()
+        try:
+            self._end_process()
+        finally:  # also at a second Ctrl-C: nothing may be left behind
+            self._kill_rest()
+            self._stats.close()
+            if self._own_directory and not keep_log:
+                self._remove_directory()
+            atexit.unregister(self._stop_at_exit)
+
+    def _end_process(self) -> None:
+        """Ask the first process to end, and make it."""
+        if self._process.poll() is not None:
+            return
+        signal_group(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(STOP_GRACE_S)
+        except BaseException as error:
+            signal_group(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
 
     def _stop_at_exit(self) -> None:
-        """What nobody stopped is stopped when the interpreter ends."""
+        """What nobody stopped, or not wholly, is stopped when the interpreter ends."""
         if hasattr(self, "_process"):
             self._stop(keep_log=False)
-        elif self._own_directory:  # interrupted while it was launched; see `guard` for what became of the process
+        if self._own_directory:  # interrupted while it was launched or stopped; `guard` sees to the process then
             self._remove_directory()
 
     def _remove_directory(self) -> None:

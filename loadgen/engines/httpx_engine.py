@@ -19,6 +19,7 @@ would make waves of its own.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
@@ -86,7 +87,8 @@ def _client(job: Job, context: ssl.SSLContext | None) -> httpx.AsyncClient:
 def _sender(client: httpx.AsyncClient, job: Job) -> Send:
     target = job.plan.target
     # Made without the client, which would add headers of its own and the cookies it was given.
-    request = httpx.Request(target.method, target.url, headers=request_headers(job.plan), content=target.body or None)
+    headers = [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in request_headers(job.plan)]
+    request = httpx.Request(target.method, target.url, headers=headers, content=target.body or None)
 
     async def send(exchange: Exchange) -> None:
         response = await client.send(request, stream=True, follow_redirects=False)
@@ -188,7 +190,8 @@ class _Stream(httpcore.AsyncNetworkStream):
         self._inner = inner
         self._alpn = alpn
         self._exchange = exchange
-        exchange.watch(inner.get_extra_info("socket"))
+        with contextlib.suppress(AttributeError):  # a socket that was reset at once has been closed already
+            exchange.watch(inner.get_extra_info("socket"))
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         exchange = self._exchange

@@ -77,7 +77,8 @@ def _what(reading: Reading, response_ns: float, lone_ns: int | None, cores: floa
             f"{at_once:,} requests ran side by side, {spoken_ms(response_ns)} each where one alone takes"
             f" {spoken_ms(lone_ns)}; each only watched the clock, so this is not {at_once:,} times the work"
         )
-    factor = at_once / stretch
+    # More than the CPUs that it kept busy it cannot have gained: the one alone was disturbed then.
+    factor = min(at_once / stretch, max(cores, 1.0))
     each = f"{spoken_ms(response_ns)} each where one alone takes {spoken_ms(lone_ns)}"
     return (
         f"{at_once:,} requests shared it, {each}: side by side the work went {factor:.1f} times as fast as one after"

@@ -231,7 +231,7 @@ class Connection:
                 reader.feed_eof()
         except MalformedError:
             malformed = True
-        if reader.status >= 200:
+        if reader.status >= 200 or reader.complete:
             self.run.recorder.status[self.index] = reader.status
         if malformed:
             self._end(Outcome.PROTOCOL, now)
@@ -291,8 +291,10 @@ class Connection:
 
     def _broken(self, error: OSError) -> Outcome:
         """The outcome of an error on an established connection."""
-        if isinstance(error, ssl.SSLError):
-            return Outcome.TLS
+        if isinstance(error, ssl.SSLEOFError):
+            return self._unanswered(Outcome.CLOSED)
+        if isinstance(error, ssl.SSLError):  # after the handshake: what came was not the connection's own
+            return Outcome.RESET
         if error.errno == errno.ETIMEDOUT:
             return Outcome.TIMEOUT
         outcome = Outcome.from_errno(error.errno) or Outcome.RESET

@@ -62,18 +62,17 @@ class ResponseReader:
         """Takes bytes as they came; afterwards `complete` says whether the response is.
 
         Raises:
-            MalformedError: they are not a response, or go on beyond its end, or the head is over MAX_HEAD_BYTES.
+            MalformedError: they are not a response, go on beyond its end, or head or trailers are over MAX_HEAD_BYTES.
         """
-        if not self._head_done:
-            self._head_size += len(data)
+        self._head_size += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             pass  # 101: what follows is another protocol's
         except httptools.HttpParserError as error:
             raise MalformedError(str(error)) from None
-        if not self._head_done and self._head_size > MAX_HEAD_BYTES:
-            raise MalformedError(f"a head of more than {MAX_HEAD_BYTES} bytes")
+        if self._head_size > MAX_HEAD_BYTES:
+            raise MalformedError(f"a head, or trailers, of more than {MAX_HEAD_BYTES} bytes")
 
     def feed_eof(self) -> None:
         """The connection ended; afterwards `complete` says whether that was the end of a body without a stated length.
@@ -113,6 +112,7 @@ class ResponseReader:
 
     def on_body(self, body: bytes) -> None:
         """Some of the body, which is counted elsewhere and not kept."""
+        self._head_size = 0  # what follows the last of it are trailers
         if self._head_only:
             raise MalformedError("a body in an answer to HEAD")
 
