@@ -32,6 +32,7 @@ WAIT_PART: Final = 0.25
 """Of a service time; who waited less may have been late by the network, or by the release, alone."""
 _GRID_RATIO: Final = 1.12
 _MANY: Final = 100_000
+_ENOUGH: Final = 30_000
 _CLEAN: Final = 0.1
 """Spread of a limit that needs no other to be tried: that of service times within 20 % of each other."""
 _GROUP_NS: Final = 50_000_000
@@ -110,7 +111,6 @@ def _relative_deviation(values: Floats) -> tuple[float, float]:
 
     A deviation counts as _MOST_DEVIATION at most: one wave that a stand-still held up must not outweigh the others.
     """
-    values = values[:: len(values) // _MANY or 1]  # more tell no more
     median = float(np.median(values))
     if median <= 0:
         return float("inf"), median
@@ -264,9 +264,17 @@ class Queue:
     def _try(self, limit: int) -> _Trial:
         trial = self._tried.get(limit)
         if trial is None:
-            service = self._service(limit)
-            trial = self._tried[limit] = _Trial.of(service[:limit], service[limit:])
+            trial = self._tried[limit] = _Trial.of(*self._thinned(limit))
         return trial
+
+    def _thinned(self, limit: int) -> tuple[Floats, Floats]:
+        """Service times of the first ones and of the others; of very many, some spread evenly: more tell no more."""
+        step = self.n // _ENOUGH or 1
+        behind = -(-limit // step)
+        first = (self._d[:limit] - self._a[:limit])[:: limit // _ENOUGH or 1]
+        arrival, done = self._a[::step][behind:], self._d[::step][behind:]
+        before = self._sorted[behind * step - limit :: step][: len(arrival)]
+        return first, done - np.maximum(arrival, before)
 
     def _unlike(self, limit: int) -> float:
         return self._try(limit).unlike

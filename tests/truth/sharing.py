@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from tests.truth.model import NEVER, Floats, Request, Setup, Trace
+from tests.truth.model import Floats
 
 
 def shared_ends(arrival_s: Floats, work_s: Floats, cores: float) -> Floats:
@@ -30,38 +30,3 @@ def shared_ends(arrival_s: Floats, work_s: Floats, cores: float) -> Floats:
             heapq.heappush(active, (virtual + works[at], at))
             at += 1
     return ends
-
-
-def arranged(setup: Setup, rng: np.random.Generator) -> Trace:
-    """A trace without the network, for runs too large for events: places alone, each user on a connection kept open."""
-    begun, ends = np.empty(setup.requests), np.empty(setup.requests)
-    free = [0.0] * (setup.limit or setup.concurrency)
-    users = (np.arange(setup.concurrency) * setup.release_s).tolist()
-    started = np.empty(setup.requests)
-    heapq.heapify(users)
-    for row, service_s in enumerate(setup.service_s.tolist()):
-        at = heapq.heappop(users)
-        begun[row] = at
-        started[row] = max(at, free[0])
-        ends[row] = started[row] + service_s
-        heapq.heapreplace(free, ends[row])
-        heapq.heappush(users, ends[row] + 1e-5)
-    requests = [
-        Request(
-            row,
-            row,
-            begin,
-            connected=begin if row < setup.concurrency else NEVER,
-            reached=begin,
-            started=start,
-            due=end,
-            undelayed=end,
-            done=end + 1e-5,
-            status=200,
-            reused=row >= setup.concurrency,
-        )
-        for row, (begin, start, end) in enumerate(
-            zip(begun.tolist(), started.tolist(), (ends + rng.exponential(1e-4, len(ends))).tolist(), strict=True)
-        )
-    ]
-    return Trace(setup, requests, 0, [(0.025 * look, 0) for look in range(1, 40)], setup.limit or setup.concurrency)
