@@ -188,7 +188,7 @@ def _classify(error: Exception, exchange: Exchange) -> Outcome:
         case aiohttp.ClientConnectorError():
             outcome = os_outcome(error.os_error, otherwise=Outcome.REFUSED)
             # A connection can only be reset while it is being made if it stood and the handshake was on.
-            return Outcome.TLS if outcome == Outcome.RESET and error.ssl else outcome
+            return Outcome.TLS if outcome == Outcome.RESET and error._conn_key.is_ssl else outcome
         case aiohttp.ClientConnectionResetError():
             return Outcome.STALE if exchange.is_reused else Outcome.RESET
         case aiohttp.ServerDisconnectedError():

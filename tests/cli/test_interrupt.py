@@ -49,11 +49,12 @@ def test_a_burst_in_flight_is_cancelled_as_a_whole(server: Server) -> None:
     assert run["min_ms"] is None
 
 
-def test_an_interruption_in_a_pause_keeps_the_runs_before_it(server: Server) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_in_a_pause_keeps_the_runs_before_it(server: Server, number: signal.Signals) -> None:
     with start_script("loadgen", server.url(), "-n", "5", "--runs", "2", "--pause", "1h", "--quiet") as process:
         assert process.stdout is not None
         first = process.stdout.readline() + process.stdout.readline()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         rest, notes = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert figures(first)["ok"] == "5"

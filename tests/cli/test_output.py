@@ -17,7 +17,7 @@ from loadgen.store import CSV_HEADER, read_csv, read_json
 from loadgen.summary import Times
 from tests.cli.conftest import Loadgen
 from tests.document_schema import DOCUMENT
-from tests.support import BIN, Server, script_environment
+from tests.support import BIN, PATIENCE_S, Server, script_environment, start_script
 
 HEADING = r"-- N=(\d+) run (\d+)"
 METRICS = (
@@ -213,3 +213,18 @@ def test_a_closed_stderr_is_no_trouble(server: Server) -> None:
     ended = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 0
     assert ended.stdout.startswith("-- N=2 run 1\n")
+
+
+def test_a_note_that_cannot_be_written_ends_no_measurement(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    with Path("/dev/full").open("w") as full:
+        arguments = ("loadgen", server.url(), "-n", "3", "-o", str(file), "--output-format", "json")
+        with start_script(*arguments, stderr=full) as process:
+            process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert json.loads(file.read_text())["runs"][0]["ok"] == 3
+
+
+def test_a_closed_load_has_its_tail_and_its_rate_behind_the_fixed_keys(loadgen: Loadgen, server: Server) -> None:
+    line = loadgen(server.url(), "-n", "20", "-c", "2", "--quiet").stdout.splitlines()[1]
+    assert re.search(r" over1500ms=0 p95_ms=\d+ p99_ms=\d+ rps=\d+$", line)

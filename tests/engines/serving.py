@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -153,3 +154,26 @@ class FullListener:
         for waiting in self._waiting:
             waiting.close()
         self._listener.close()
+
+
+class ResettingListener:
+    """Accepts, and resets at once."""
+
+    def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+        return self
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(_PATIENCE_S)

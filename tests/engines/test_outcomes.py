@@ -15,7 +15,7 @@ from loadgen.outcome import Outcome
 from loadgen.samples import MISSING
 from tests.engines.harness import fire, outcomes
 from tests.engines.misbehave import MisbehavingServer
-from tests.engines.serving import FullListener, closed_port
+from tests.engines.serving import FullListener, ResettingListener, closed_port
 
 SHORT_S = 0.6
 """The limit where it will run out; long enough for a connection on a busy machine."""
@@ -138,3 +138,15 @@ def test_mixed_ends_are_all_counted(engine: str, server: MisbehavingServer) -> N
 
     assert sum(outcomes(samples).values()) == 40
     assert set(outcomes(samples)) == {"ok", "stale"}
+
+
+def test_a_connection_reset_as_soon_as_it_is_accepted_is_reset(engine: str) -> None:
+    with ResettingListener() as listener:
+        samples = fire(engine, f"http://127.0.0.1:{listener.port}/", 100, concurrency=10, timeout_s=10)
+    # How far a request comes before it is reset is a matter of microseconds.
+    assert set(outcomes(samples)) <= {"reset", "refused", "stale", "closed"}
+    assert sum(outcomes(samples).values()) == 100
+
+
+def test_a_header_need_not_be_ascii(engine: str, server: MisbehavingServer) -> None:
+    assert outcomes(fire(engine, server.url("/ok"), 2, headers=(("X-Name", "é"),))) == {"ok": 2}

@@ -267,6 +267,8 @@ def test_an_argument_that_is_not_utf8_is_sent_as_the_bytes_it_was() -> None:
         ({"timeout": "9" * 400 + "h"}, "write a number and a unit"),
         ({"connect_timeout": "0s"}, "a connect timeout must be above 0"),
         ({"connect_timeout": "soon"}, "write a number and a unit"),
+        ({"pause": "99999999h"}, "a pause is 0 to 24h"),
+        ({"timeout": "25h"}, "at most 24h"),
         ({"pause": "-1s"}, "write a number and a unit"),
         ({"over": "0"}, "--over takes 1 ms or more"),
         ({"over": "400us"}, "--over takes 1 ms or more"),

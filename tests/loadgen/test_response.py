@@ -235,3 +235,23 @@ def test_nothing_of_a_response_is_left_for_the_next() -> None:
     reader.begin()
     assert (reader.complete, reader.status, reader.keep_alive) == (False, 0, False)
     assert not read(b"", eof=True, reader=reader).complete
+
+
+def test_trailers_have_a_largest_size() -> None:
+    reader = ResponseReader(head_only=False)
+    reader.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n")
+
+    def send_trailers() -> None:
+        for _ in range(10_000):
+            reader.feed(b"X-More: " + b"y" * 90 + b"\r\n")
+
+    with pytest.raises(MalformedError, match="trailers"):
+        send_trailers()
+
+
+def test_a_body_may_be_larger_than_a_head() -> None:
+    reader = ResponseReader(head_only=False)
+    reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n")
+    for _ in range(100):
+        reader.feed(b"x" * 100_000)
+    assert reader.complete
