@@ -19,7 +19,6 @@ would make waves of its own.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
@@ -190,8 +189,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         self._inner = inner
         self._alpn = alpn
         self._exchange = exchange
-        with contextlib.suppress(AttributeError):  # a socket that was reset at once has been closed already
-            exchange.watch(inner.get_extra_info("socket"))
+        exchange.watch(self.get_extra_info("socket"))
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         exchange = self._exchange
@@ -212,7 +210,7 @@ class _Stream(httpcore.AsyncNetworkStream):
         if exchange is not self._exchange:
             self._exchange = exchange
             exchange.reuses()
-            exchange.watch(self._inner.get_extra_info("socket"))
+            exchange.watch(self.get_extra_info("socket"))
         try:
             await self._inner.write(buffer, timeout)
         except httpcore.WriteError:
@@ -242,7 +240,10 @@ class _Stream(httpcore.AsyncNetworkStream):
         await self._inner.aclose()
 
     def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+        try:
+            return self._inner.get_extra_info(info)
+        except AttributeError:  # anyio's, of a socket that was reset at once and is closed already
+            return None
 
 
 def _classify(error: Exception, exchange: Exchange) -> Outcome:
