@@ -23,10 +23,6 @@ from loadgen.samples import MISSING
 if TYPE_CHECKING:
     from loadgen.engines.wire.run import WireRun
 
-RESEND_VISIBLE_NS: Final = 2_000_000
-"""No retransmission is quicker: the least retransmission time-out is 200 ms, a tail loss probe waits two ticks or
-more (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). Faster requests are not asked for theirs."""
-
 
 class State(enum.IntEnum):
     """Where a connection is in its life."""
@@ -186,7 +182,7 @@ class Connection:
         recorder.status[index] = memo.status
         following = run.next_index
         if (
-            now - self.begun_ns > RESEND_VISIBLE_NS
+            now - self.begun_ns > run.resend_visible_ns
             or not memo.keep_alive
             or following >= run.last_index
             or self.state != _READING
@@ -263,7 +259,7 @@ class Connection:
         run = self.run
         recorder = run.recorder
         recorder.done[index] = now
-        if now - self.begun_ns < RESEND_VISIBLE_NS:
+        if now - self.begun_ns <= run.resend_visible_ns:
             recorder.resent[index] = run.none_resent
         else:
             retrans = total_retrans(self.sock)

@@ -24,6 +24,12 @@ _TURN_NS: Final = 5_000_000
 """For so long the engine goes on with what is ready before it lets the loop do anything else."""
 _RELEASE_TURN_NS: Final = 1_000_000
 """For so long a burst is released without a look at what has been answered already."""
+_ONE_SEGMENT: Final = 1200
+_RESENT_ALONE_NS: Final = 190_000_000
+"""A segment that is alone on its way is not sent again sooner: the least retransmission time-out is 200 ms, and a tail
+loss probe then waits as long besides (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). A SYN waits 1 s."""
+_RESENT_NS: Final = 2_000_000
+"""Of several segments, a probe for the last waits two ticks of the kernel or more."""
 _SWEEP_MIN_S: Final = 0.005
 
 
@@ -54,6 +60,8 @@ class WireRun:
         self._kind = Connection if self.tls is None else TlsConnection
         self.none_resent = 0 if HAS_TCP_INFO else MISSING
         self.request_size = len(self.request)
+        self.resend_visible_ns = _RESENT_ALONE_NS if self.request_size <= _ONE_SEGMENT else _RESENT_NS
+        """Requests that were quicker are not asked how often their connection sent again."""
         self.next_index = 0
         """The row of the next request to begin; none is left at `last_index`."""
         self.last_index = job.schedule.requests
