@@ -51,8 +51,7 @@ def _blurred(reading: Reading) -> str:
     low, high = fit.range_ns
     return (
         f"the server works on about {counted(fit.limit, 'request')} at once; service times from {spoken_ms(low)} to"
-        f" {spoken_ms(high)} are too unlike for waves to show, so this is the number that makes their"
-        " completions likeliest"
+        f" {spoken_ms(high)} are too unlike for waves to show, so this is from their completions"
     )
 
 

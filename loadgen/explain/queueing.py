@@ -42,6 +42,7 @@ _MIN_SPREAD: Final = 0.004
 _MOST_DEVIATION: Final = 0.6
 _STEP_PART: Final = 0.15
 _RELEASE_PART: Final = 0.5
+_WIDE_GAP: Final = 0.25
 _LOOSE: Final = 0.17
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
@@ -200,13 +201,29 @@ class Queue:
             return []
         found = []
         for limit in self._first_gaps():
-            if limit == self.n:
+            wide = self._sorted[limit] - self._sorted[limit - 1] if limit < self.n else 0
+            if wide < _WIDE_GAP * (self._sorted[0] - self._a[0]):
                 continue
             first, others = self._sorted[:limit] - self._a[0], self._sorted[limit:] - self._sorted[: self.n - limit]
             trial = _Trial.of(first, others)
             if trial.unlike < _LOOSE and 0.6 < trial.alike < 1.4:
                 found.append(limit)
         return found
+
+    def balanced(self) -> int:
+        """The limit by Little's law, whatever the order: places = completions a second x mean service time.
+
+        It is the one with which those that waited took as long, in the mean, as the first ones to end, which did not.
+        """
+        low, high = 1, self.n
+        while low < high:
+            middle = (low + high) // 2
+            others = self._sorted[middle:] - self._sorted[: self.n - middle]
+            if middle >= self.n or others.mean() >= (self._sorted[:middle] - self._a[0]).mean():
+                high = middle
+            else:
+                low = middle + 1
+        return low
 
     def is_together(self, limit: int) -> bool:
         """Whether the first wave is of neighbours in the order of arrival."""

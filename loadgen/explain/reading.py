@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from loadgen.explain.evidence import Mask, count_of
+from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
@@ -24,24 +25,30 @@ _MANY_STEPS: Final = 6
 SURE_GAIN: Final = 6.0
 SURE_GAIN_BLURRED: Final = 20.0
 """More is asked for than where waves show: the real distribution of service times is not quite the assumed one."""
-IN_ORDER: Final = 0.5
-IN_ORDER_DEVIATIONS: Final = 4.0
+IN_ORDER: Final = 0.15
+IN_ORDER_DEVIATIONS: Final = 3.0
 """Without any order the rank correlation of n requests has a standard deviation of 1 / sqrt(n - 1)."""
 ALIKE: Final = (0.45, 2.2)
 BLURRED_SPREAD: Final = 0.17
 """Above it service times differ by a third or more (uniform +-1/3 has a mean deviation of 0.167): waves overlap."""
+CLEAR_SPREAD: Final = 0.12
+"""Of service times up to 20 % off (uniform +-0.2 has a mean deviation of 0.1), in the order in which they came."""
+ORDER_GAIN: Final = 1.2
+"""For each that waited; so much likelier are the times by the order of arrival, where it was the server's."""
+SURE_ORDER_GAIN: Final = 2.1
 CLEARER: Final = 0.7
 CRISP_SPREAD: Final = 0.03
 FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
-SATURATED: Final = 0.6
-"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use; waiting takes
-far less."""
+SATURATED: Final = 0.5
+"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use, and on a busy
+machine it does not get all of that. Waiting takes far less."""
 SATURATED_BUSY: Final = 0.35
-"""The same on a machine that is busy with other things, where it also stood waiting for a CPU: WANTED in all."""
+"""The same where its threads also stood waiting for a CPU: WANTED in all."""
 WANTED: Final = 0.9
+COMPUTES_PART: Final = 0.25
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
@@ -80,7 +87,7 @@ class Reading(Rows):
         # Nor where times are once, twice and thrice the service time to a few hundredths, and the waves stand apart.
         # With two waves it could be two sorts of answers.
         is_crisp = fit.gap and fit.spread <= CRISP_SPREAD and fit.requests > 2 * fit.limit
-        sure = self.is_saturated or is_crisp
+        sure = is_crisp or (fit.limit == 1 and self.is_saturated)
         in_waves = order is Order.WAVES or (order is Order.MAYBE and sure)
         if order is Order.MAYBE and self.resent[rows].any():
             likeliest = queue.likeliest()
@@ -95,8 +102,13 @@ class Reading(Rows):
             # A few behind many hardly move a deviation, and must each be just so late.
             few = queue.fit_at(likeliest.limit)
             late = queue.order(few.limit, self._unended_ns) is Order.WAVES
-            return few if late else queue.fit_at(queue.n)
+            if late or not self.is_in_order or self.resent[rows].any():
+                return few if late else queue.fit_at(queue.n)
+            return self._queue(rows, by_completion=True).fit_at(queue.balanced())
         if shows or self.is_in_order:
+            if not (shows and fit.gap) and not self.resent[rows].any() and _is_other_order(queue, likeliest):
+                # What is left is how fast requests ended.
+                return self._queue(rows, by_completion=True).fit_at(queue.balanced())
             blurred = queue.fit_at(likeliest.limit)
             # A stand-still makes times unlike too, and leaves the first waves as clear as they are.
             return fit if shows and fit.gap and fit.spread < CLEARER * blurred.spread else blurred
@@ -173,7 +185,12 @@ class Reading(Rows):
         ):
             return limit
         fit = queue.fit()
-        if _limits(fit) and queue.order(fit.limit, self._unended_ns) is Order.WAVES:
+        # Taken in the wrong order, times are unlike, and the best limit is a wrong one.
+        clear = _limits(fit) and fit.spread <= CLEAR_SPREAD
+        if clear and queue.order(fit.limit, self._unended_ns) is Order.WAVES:
+            return None
+        likeliest = queue.likeliest()
+        if likeliest.gain > SURE_ORDER_GAIN * (queue.n - likeliest.limit):
             return None
         for limit in queue.loose_steps():
             if queue.is_together(limit) or self._is_never_so_quick_again(limit):
@@ -195,12 +212,13 @@ class Reading(Rows):
         quick, share = count_of(later < border), limit / len(first)
         return quick < 0.1 * share * len(later) and len(later) * np.log1p(-share) < _SURELY_NOT
 
-    def _queue(self, rows: Mask) -> Queue:
+    def _queue(self, rows: Mask, *, by_completion: bool = False) -> Queue:
         """Connections that were asked for again come in bursts, in the order of the kernel's timers.
 
         Where waves are clear, requests were taken in the order in which they ended, whatever that of their arrivals.
         """
-        unordered = self.resent[rows] if self._steps is None else np.ones(count_of(rows), dtype=np.bool_)
+        by_completion |= self._steps is not None
+        unordered = np.ones(count_of(rows), dtype=np.bool_) if by_completion else self.resent[rows]
         return Queue(self.arrival_ns[rows], self.evidence.samples.done[rows], unordered=unordered)
 
     @cached_property
@@ -249,12 +267,28 @@ class Reading(Rows):
 
     @property
     def is_saturated(self) -> bool:
-        """Whether the server's CPU was all used."""
+        """Whether the server's CPU was all used, or all that others on its machine left of it."""
         cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
         if cores is None:
             return False
         wanted = cores + (wait_s or 0.0) / self.wall_s
-        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED)
+        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED) or self.computes
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether a good part of what a request lasts when sent alone is CPU time: it computes, and does not wait."""
+        server, served = self.evidence.server, count_of(self.served)
+        if server.cpu_s is None or not server.lone_ns or not served:
+            return False
+        return server.cpu_s / served >= COMPUTES_PART * server.lone_ns / 1e9
+
+
+def _is_other_order(queue: Queue, likeliest: Likeliest) -> bool:
+    """Whether the server took requests in another order than that of their arrival.
+
+    Then their times fit no limit well, and a much higher one best.
+    """
+    return likeliest.gain < ORDER_GAIN * (queue.n - likeliest.limit)
 
 
 def _limits(fit: Fit) -> bool:

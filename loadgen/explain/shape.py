@@ -4,12 +4,12 @@
 |---|---|---|---|
 | no | alike | no, or not to be seen | overlapped |
 | no | | yes | cpu-shared |
-| no | twice that of a request sent alone, or more | not to be seen | cpu-shared |
+| no | twice that of a request sent alone, or more | | cpu-shared |
 | yes | in waves, one place | | serial |
 | yes | in waves, several places | | concurrency-limit, or connection-limit where they waited in the accept queue |
 | yes | too unlike for waves, several places | no, or not to be seen | the same, by likelihood |
 | yes | too unlike for waves, one place | | serial |
-| yes | too unlike for waves, several places | yes | cpu-shared |
+| yes | unlike, more places than CPUs | yes | cpu-shared |
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _ACCEPTED_MORE: int = 1
 
 _FEWEST_WAITING = 2
 _STRETCH = 2.0
+_ALIKE_SPREAD = 0.02
 _SETTLED = 0.2
 
 
@@ -42,8 +43,7 @@ def shape_of(reading: Reading) -> str | None:
         return "connection-limit"
     if reading.median_service_ns < LEAST_SERVICE_NS:
         return "cpu-shared" if reading.is_saturated else None
-    one_by_one = reading.is_limited and reading.fit.limit == 1
-    if reading.is_saturated and not one_by_one and (reading.is_blurred or not reading.is_limited):
+    if reading.is_saturated and _shares_cpu(reading):
         return "cpu-shared"
     if not reading.is_limited:
         return "cpu-shared" if slowed_each_other(reading) else "overlapped"
@@ -60,10 +60,21 @@ def shape_of(reading: Reading) -> str | None:
     return "concurrency-limit"
 
 
+def _shares_cpu(reading: Reading) -> bool:
+    """Whether those at work, on a server whose CPU is all used, slowed each other."""
+    assert reading.fit is not None
+    if not reading.is_limited:
+        return True
+    if reading.fit.limit == 1:
+        return False
+    # With more at work than there are CPUs they share them; waves that waiting alone makes are more alike.
+    return reading.is_blurred or (reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD)
+
+
 def slowed_each_other(reading: Reading) -> bool:
-    """Whether each took longer than one alone, by so much as makes no doubt, while the server's CPU was not seen."""
+    """Whether each took longer than one alone, by so much as makes no doubt."""
     lone_ns = reading.evidence.server.lone_ns
-    return bool(lone_ns) and reading.server_cores is None and reading.median_service_ns >= _STRETCH * (lone_ns or 1)
+    return bool(lone_ns) and reading.median_service_ns >= _STRETCH * (lone_ns or 1)
 
 
 @dataclass(frozen=True, slots=True)
