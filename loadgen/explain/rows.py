@@ -133,6 +133,9 @@ class Rows:
         ended = np.where(samples.done[first] == MISSING, np.iinfo(np.int64).max, samples.done[first])
         others = np.sort(samples.done[users:][samples.done[users:] != MISSING])
         overtaken = np.searchsorted(others, ended) > _STARVED_TURNS * users
+        # A kept connection makes room when it is closed, and that is when no request is left to begin. Who was served
+        # sooner had only been taken up late.
+        overtaken &= ended > samples.begun.max()
         left = count_of(overtaken)
         last = overtaken[np.argsort(self.arrival_ns[first], kind="stable")][users - left :]
         if (
