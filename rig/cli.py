@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
-from loadgen import options as opt
-from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
+from loadgen.command import HELP_OPTIONS, run_app
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
-from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
-from servers.errors import ServersError, StartError
-
-if TYPE_CHECKING:
-    from rig.compare import Comparison, Measured
+from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
+from rig.compare_cli import COMPARE_EXAMPLES, compare
+from servers.errors import RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
 \b
@@ -29,18 +22,6 @@ Examples:
   rig serve threads:threads=400 --port 8080
   rig compare threads threads:threads=400 async --n 400 --runs 5
   rig compare async async-threadpool --path '/block?ms=200' --n 10
-"""
-
-_COMPARE_EXAMPLES = """
-\b
-Examples:
-  rig compare threads threads:threads=400 async --n 400 --runs 5
-  rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
-  rig compare threads async --path /json -n 20000 -c 64 --output-format json
-
-\b
-Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
-failed; 130 interrupted, and what was measured is printed.
 """
 
 app = typer.Typer(
@@ -62,18 +43,6 @@ def _show_version(wanted: bool) -> None:
 @app.callback(epilog=_EXAMPLES)
 def rig(version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False) -> None:
     """Servers whose limits are known, and why they answer as they do."""
-
-
-Specs = Annotated[
-    list[str],
-    typer.Argument(metavar="PROFILE", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
-]
-
-
-SamplesFile = Annotated[
-    Path | None,
-    typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
-]
 
 
 @app.command()
@@ -101,149 +70,15 @@ def serve(
     serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
 
 
-@app.command(epilog=_COMPARE_EXAMPLES)
-def compare(
-    profile: Specs,
-    path: Annotated[str, typer.Option("--path", metavar="PATH", help="What is asked for.")] = "/sleep",
-    sequential: Annotated[
-        bool, typer.Option("--sequential", help="All runs of one profile, then the next; not in turns.")
-    ] = False,
-    n: opt.Requests = 400,
-    concurrency: opt.Concurrency = None,
-    runs: opt.Runs = 1,
-    warmup: opt.Warmup = 0,
-    pause: opt.Pause = "0",
-    preconnect: opt.Preconnect = False,
-    disable_keepalive: opt.DisableKeepalive = False,
-    engine: opt.Engine = opt.EngineName.WIRE,
-    method: opt.Method = None,
-    header: opt.Headers = None,
-    body: opt.Body = None,
-    body_file: opt.BodyFile = None,
-    over: opt.Over = "1500ms",
-    timeout: opt.Timeout = "60s",
-    connect_timeout: opt.ConnectTimeout = None,
-    output_format: opt.Format = opt.OutputFormat.TEXT,
-    output: opt.Output = None,
-    samples: SamplesFile = None,
-    quiet: opt.Quiet = False,
-) -> None:
-    """Fires at several profiles in turns.
-
-    Starts each in a process of its own on a free port, waits until all are ready, interleaves the runs, prints each
-    profile's block and a table of medians, and stops everything it started.
-    """
-    if not path.startswith("/"):
-        raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
-    if samples is not None and samples.suffix != ".csv":
-        raise UsageError(f"--samples {samples}: the name must end in .csv")
-    if samples is not None and output is not None and samples.resolve() == output.resolve():
-        raise UsageError(f"--output and --samples are both {output}: name two files")
-    request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
-    load = opt.LoadOptions(
-        n=n,
-        concurrency=concurrency,
-        runs=runs,
-        warmup=warmup,
-        pause=pause,
-        preconnect=preconnect,
-        disable_keepalive=disable_keepalive,
-        engine=engine,
-        over=over,
-        timeout=timeout,
-        connect_timeout=connect_timeout,
-    )
-    plan = load.plan(request.target(f"http://127.0.0.1{path}"))
-
-    from loadgen.preflight import check_capacity
-    from rig.compare import Comparison
-    from servers.catalog import parse_spec
-
-    instances = [parse_spec(spec) for spec in profile]
-    check_capacity(plan)  # as the options and specs: found out before a server starts
-    all_is_loaded()
-    with ExitStack() as stack:
-        out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
-        samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
-        stack.enter_context(comparison)
-        interrupted = _carry_out(comparison, sequential=sequential)
-        # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
-        _print(comparison.measured, out, output_format, quiet=quiet)
-        if samples is not None and samples_file is not None:
-            _write_rows(comparison.measured, samples_file)
-            samples_file.flush()
-            _write_evidence(comparison.measured, samples)
-    if interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
-    any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
-    raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
-
-
-def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
-    """Carries the runs out; returns whether that was interrupted."""
-    with ExitStack() as stack:
-        progress = None
-        if sys.stderr.isatty():
-            from loadgen.progress import ProgressLine
-
-            plan = comparison.measured[0].plan
-            progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
-        try:
-            for run in comparison.runs(sequential=sequential, progress=progress):
-                _report_dead(comparison)
-                if run.interrupted:
-                    return True
-        except KeyboardInterrupt:  # between two runs
-            return True
-    return False
-
-
-def _report_dead(comparison: Comparison) -> None:
-    for server in comparison.newly_dead():
-        tail = server.log_tail()
-        told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
-        tell(f"rig: {server.instance.spec} ended by itself{told}")
-
-
-def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, sentences, table
-
-    match output_format:
-        case opt.OutputFormat.TEXT:
-            _write_lines(blocks(measured, quiet=quiet), out)
-            _write_lines(table(measured), out)
-            if not quiet:
-                _write_lines(sentences(measured), out)
-        case opt.OutputFormat.JSON:
-            json.dump(comparison_data(measured), out, indent=2)
-            out.write("\n")
-        case opt.OutputFormat.CSV:
-            _write_rows(measured, out)
-    out.flush()
-
-
-def _write_lines(lines: Iterable[str], out: TextIO) -> None:
-    for line in lines:
-        print(line, file=out)
-
-
-def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
-    from rig.render import ROWS_HEADER, rows
-
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(ROWS_HEADER)
-    writer.writerows(rows(measured))
-
-
-def _write_evidence(measured: Sequence[Measured], samples: Path) -> None:
-    from loadgen.evidence_file import evidence_data, evidence_path
-
-    runs = [((entry.instance.spec, run.number), run.evidence) for entry in measured for run in entry.runs]
-    evidence_path(samples).write_text(json.dumps(evidence_data(runs)) + "\n", encoding="utf-8")
+app.command(epilog=COMPARE_EXAMPLES)(compare)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code; without arguments it shows the help."""
     given = sys.argv[1:] if arguments is None else arguments
-    return run_app(app, "rig", given or ["--help"], {StartError: EXIT_NOTHING, ServersError: EXIT_USAGE})
+    return run_app(
+        app,
+        "rig",
+        given or ["--help"],
+        {StartError: EXIT_NOTHING, RuntimeMissing: EXIT_NOTHING, ServersError: EXIT_USAGE},
+    )

@@ -3,6 +3,7 @@
 ServersError
 ├── UsageError      the user asked for something that does not exist; the message says what is accepted
 │   └── PortInUse   the port that was asked for belongs to somebody else
+├── RuntimeMissing  this machine has not what a server runs on
 ├── StartError      a server did not become ready
 └── RequestError    a request that an endpoint refuses; never leaves the server process
 """
@@ -22,6 +23,10 @@ class UsageError(ServersError):
 
 class PortInUse(UsageError):  # noqa: N818  # what the user reads, too
     """The port asked for is taken."""
+
+
+class RuntimeMissing(ServersError):  # noqa: N818  # what the user reads, too
+    """A runtime that a server needs is not here, or too old. The message says which, and what installs it."""
 
 
 class StartError(ServersError):

