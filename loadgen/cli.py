@@ -15,6 +15,7 @@ from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.load_options import LoadOptions
 from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Examples:
   loadgen --n 400 --runs 5                             at the default URL
   loadgen http://127.0.0.1:8080/block --n 20 --over 1500ms
   loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
+  loadgen URL -c 64 -z 30s                             64 users, for a time
+  loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
 
@@ -57,8 +60,15 @@ def _show_version(wanted: bool) -> None:
 @app.command(epilog=_EXAMPLES)
 def fire(
     url: Annotated[str, typer.Argument(metavar="[URL]", help="http:// or https://.")] = DEFAULT_URL,
-    n: opt.Requests = 400,
+    n: opt.Requests = None,
     concurrency: opt.Concurrency = None,
+    duration: opt.Duration = None,
+    think: opt.Think = "0",
+    rate: opt.Rate = None,
+    arrivals: opt.Arrivals = opt.ArrivalsName.CONSTANT,
+    seed: opt.Seed = 0,
+    max_in_flight: opt.MaxInFlight = None,
+    stage: opt.Stages = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -84,9 +94,9 @@ def fire(
 ) -> None:
     """Fires N requests at the same moment, prints one line a run, and says why."""
     target = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert).target(url)
-    plan = opt.LoadOptions(
+    plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
-        connect_timeout,
+        connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
     ).plan(target)  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)

@@ -15,8 +15,8 @@ import numpy as np
 
 from loadgen.errors import DataError
 from loadgen.explain import Evidence, KernelRules, ServerView
-from loadgen.explain.queueing import most_at_once
 from loadgen.samples import MISSING, Samples
+from loadgen.summary import most_at_once
 from loadgen.watch import ClientUse
 
 SCHEMA: Final = "loadgen-evidence/1"

@@ -11,6 +11,7 @@ from loadgen import options as opt
 from loadgen.command import HELP_OPTIONS
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.load_options import LoadOptions
 from loadgen.plan import DEFAULT_URL, Plan
 
 _EXAMPLES = """
@@ -52,7 +53,7 @@ def limit(
     target = request.target(url)
 
     def plan(n: int) -> Plan:
-        load = opt.LoadOptions(n=n, pause=pause, timeout=timeout, allow_remote=allow_remote)
+        load = LoadOptions(n=n, pause=pause, timeout=timeout, allow_remote=allow_remote)
         return load.plan(target)
 
     plan(most)

@@ -1,4 +1,4 @@
-"""The options that describe a load, as the commands `loadgen` and `rig compare` share them, and the plan they make.
+"""The options that the commands `loadgen` and `rig compare` share; `load_options` makes a plan of them.
 
 Imports nothing heavy: a `--help` must come at once.
 """
@@ -13,8 +13,7 @@ from typing import Annotated
 import typer
 
 from loadgen.errors import UsageError
-from loadgen.plan import Plan, Target, Workload, parse_header
-from loadgen.units import parse_duration, parse_whole_ms
+from loadgen.plan import Target, parse_header
 
 
 class OutputFormat(StrEnum):
@@ -33,14 +32,43 @@ class EngineName(StrEnum):
     HTTPX = "httpx"
 
 
-Requests = Annotated[int, typer.Option("-n", "--n", metavar="N", help="Requests a run.")]
+class ArrivalsName(StrEnum):
+    """How the arrivals of an open workload are spread."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+
+
+Requests = Annotated[
+    int | None, typer.Option("-n", "--n", metavar="N", help="Requests a run. Default: 400, where no time is given.")
+]
 Concurrency = Annotated[
     int | None,
     typer.Option(
         "-c", "--concurrency", metavar="C",
-        help="So many at a time, each next one when one ends. Default: N, all at the same moment."
+        help="Users: so many at a time, each next one when one ends. Default: N, all at the same moment."
     ),
 ]  # fmt: skip
+Duration = Annotated[
+    str | None, typer.Option("-z", "--duration", metavar="TIME", help="For so long, in place of a number of requests.")
+]
+Think = Annotated[str, typer.Option("--think", metavar="TIME", help="Between a user's answer and the next request.")]
+Rate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="R", help="Requests a second, whatever the answers do: 2000, 2000/s, 50/1m."),
+]
+Arrivals = Annotated[ArrivalsName, typer.Option("--arrivals", help="Of --rate: evenly, or at random moments.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help="Of what is random: the same again.")]
+MaxInFlight = Annotated[
+    int | None,
+    typer.Option("--max-in-flight", metavar="M", help="Of --rate: beyond it a request fails. Default: what fits here."),
+]
+Stages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stage", metavar="STAGE", help="Repeatable: 30s:100/s holds a rate, 60s:100/s..2000/s ramps; 30s:64 users."
+    ),
+]
 Runs = Annotated[int, typer.Option("--runs", metavar="R", help="Runs, after each other.")]
 Warmup = Annotated[int, typer.Option("--warmup", metavar="K", help="Runs carried out first and not counted.")]
 Pause = Annotated[str, typer.Option("--pause", metavar="TIME", help="Between runs.")]
@@ -127,48 +155,3 @@ class RequestOptions:
             return self.body_file.read_bytes()
         except OSError as error:
             raise UsageError(f"--body-file {self.body_file}: {error.strerror}; name a file that can be read") from None
-
-
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
-    """The options that describe the load, as given."""
-
-    n: int = 400
-    concurrency: int | None = None
-    runs: int = 1
-    warmup: int = 0
-    pause: str = "0"
-    preconnect: bool = False
-    disable_keepalive: bool = False
-    engine: EngineName = EngineName.WIRE
-    http2: bool = False
-    allow_remote: bool = False
-    over: str = "1500ms"
-    timeout: str = "60s"
-    connect_timeout: str | None = None
-
-    def plan(self, target: Target) -> Plan:
-        """The plan for a target.
-
-        Raises:
-            UsageError: one of them is not accepted.
-        """
-        workload = Workload(
-            requests=self.n,
-            concurrency=self.n if self.concurrency is None else self.concurrency,
-            keepalive=not self.disable_keepalive,
-            preconnect=self.preconnect,
-            timeout_s=parse_duration(self.timeout),
-            connect_timeout_s=None if self.connect_timeout is None else parse_duration(self.connect_timeout),
-        )
-        return Plan(
-            target=target,
-            workload=workload,
-            runs=self.runs,
-            warmup=self.warmup,
-            pause_s=parse_duration(self.pause),
-            over_ms=parse_whole_ms("--over", self.over),
-            engine=self.engine.value,
-            http2=self.http2,
-            allow_remote=self.allow_remote,
-        )

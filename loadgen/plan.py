@@ -1,4 +1,4 @@
-"""What to do, as frozen values: a Target, a Workload, and the Plan that joins them.
+"""What to do, as frozen values: a Target, a Workload (see `loadgen.workload`), and the Plan that joins them.
 
 Everything here is checked when it is made, so that no later stage has to. Knows nothing of sockets or clocks.
 """
@@ -11,10 +11,11 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
+from loadgen.workload import MOST_SECONDS, Stage, Workload
+
+__all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Stage", "Target", "Workload", "parse_header"]
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080/sleep"
-MOST_SECONDS: Final = 86_400.0
-"""Of a pause or a timeout: what the system's own waits can take, and more than anybody means."""
 ENGINES: Final = ("wire", "aiohttp", "httpx")
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
@@ -122,45 +123,6 @@ def _request_path(parts: SplitResult) -> str:
 
     path = encode(parts.path or "/")
     return f"{path}?{encode(parts.query)}" if parts.query else path
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """How many requests, how many at once, and how long each may take."""
-
-    requests: int
-    concurrency: int
-    """Requests in flight at once. Equal to `requests`: a burst. Below it: each next one begins when one ends."""
-    keepalive: bool = True
-    """Use a connection again for the next request. Without effect in a burst, where each has its own."""
-    preconnect: bool = False
-    """Connect all first, then release the requests."""
-    timeout_s: float = 60.0
-    """From due, bounds everything."""
-    connect_timeout_s: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.requests < 1:
-            raise UsageError(f"{self.requests} requests are not accepted: --n takes 1 or more")
-        if not 1 <= self.concurrency <= self.requests:
-            raise UsageError(
-                f"a concurrency of {self.concurrency} is not accepted: -c takes 1 to the number of requests,"
-                f" {self.requests}"
-            )
-        if not 0 < self.timeout_s <= MOST_SECONDS:
-            raise UsageError("a timeout must be above 0 and at most 24h, as in 60s or 500ms")
-        if self.connect_timeout_s is not None and not 0 < self.connect_timeout_s <= MOST_SECONDS:
-            raise UsageError("a connect timeout must be above 0 and at most 24h, as in 5s or 500ms")
-
-    @property
-    def is_burst(self) -> bool:
-        """Whether all requests are released at once."""
-        return self.concurrency == self.requests
-
-    @property
-    def reuses_connections(self) -> bool:
-        """Whether a connection can serve more than one request."""
-        return self.keepalive and not self.is_burst
 
 
 @dataclass(frozen=True, slots=True)

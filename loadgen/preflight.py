@@ -10,6 +10,14 @@ from loadgen.plan import Plan
 
 _RESERVE: Final = 16
 """Descriptors kept for the event loop, the resolver and the files written."""
+_UNLIMITED: Final = 65_536
+
+
+def room() -> int:
+    """How many connections fit at once, in descriptors (their limit is raised as far as it goes) and in ports."""
+    limit, ports = kernel.raise_descriptor_limit(), kernel.local_ports()
+    descriptors = _UNLIMITED if limit is None else limit - kernel.open_descriptors() - _RESERVE
+    return max(min(descriptors, _UNLIMITED if ports is None else ports), 1)
 
 
 def check_capacity(plan: Plan) -> None:

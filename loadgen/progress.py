@@ -53,7 +53,7 @@ class ProgressLine:
         self._recorder = recorder
         name = "warm-up" if run == WARMUP else f"run {run}"
         description = f"{self.label} {name} ({self._begun} of {self._runs})".strip()
-        self._progress.update(self._task, description=description, total=len(recorder.due), completed=0)
+        self._progress.update(self._task, description=description, total=recorder.rows or None, completed=0)
 
     def tick(self) -> None:
         """Counts and shows."""

@@ -24,8 +24,8 @@ from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
-from loadgen.samples import Recorder, Samples
-from loadgen.schedule import make_schedule
+from loadgen.samples import MOST_KEPT, Recorder, Samples
+from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
 from loadgen.watch import ClientUse, Watch
@@ -116,12 +116,8 @@ class Session:
             CapacityError: there is no memory for so many rows.
         """
         plan = self.plan
-        try:
-            recorder = Recorder(plan.workload.requests)
-        except (MemoryError, OverflowError):
-            raise CapacityError(
-                f"the rows of {plan.workload.requests:,} requests do not fit in memory: ask for fewer (-n)"
-            ) from None
+        schedule = make_schedule(plan.workload)
+        recorder = _recorder(schedule)
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
@@ -135,16 +131,18 @@ class Session:
             if addresses:
                 address = choose(addresses)
                 where = str(address)
-                job = Job(plan, address, make_schedule(plan.workload), recorder)
+                job = Job(plan, address, schedule, recorder)
                 use, view, interrupted = self._loop_runner.run(self._carry_out(job))
             else:
                 _fail_all(recorder, Outcome.DNS)
                 where = plan.target.host
             samples = recorder.samples()
-            summary = summarize(samples, concurrency=plan.workload.concurrency, over_ms=plan.over_ms)
+            workload = plan.workload
+            users = 0 if workload.is_open else workload.concurrency
+            summary = summarize(samples, concurrency=users, over_ms=plan.over_ms, is_open=workload.is_open)
             evidence = Evidence(
                 samples=samples,
-                concurrency=plan.workload.concurrency,
+                concurrency=users if workload.is_steady else 0,
                 over_ms=plan.over_ms,
                 use=use,
                 kernel=self._kernel,
@@ -215,6 +213,17 @@ class Session:
             if run.interrupted:
                 return
             self.raise_if_stopped()
+
+
+def _recorder(schedule: Schedule) -> Recorder:
+    """Rows for the requests of a schedule, as far as their number is known."""
+    known = schedule.requests
+    if known is None:
+        known = min(schedule.arrivals.expected, MOST_KEPT) if schedule.arrivals else schedule.released
+    try:
+        return Recorder(known, has_due_times=schedule.arrivals is not None)
+    except (MemoryError, OverflowError):
+        raise CapacityError(f"the rows of {known:,} requests do not fit in memory: ask for fewer (-n)") from None
 
 
 def _guard(address: Address, plan: Plan) -> None:

@@ -43,11 +43,30 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Lateness:
+    """By how much requests began after they were due, in ns: time that they waited in the generator."""
+
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+    @classmethod
+    def of(cls, samples: Samples) -> Lateness | None:
+        """That of the requests that were begun; None where none was."""
+        begun = samples.begun != MISSING
+        if not begun.any():
+            return None
+        late = np.sort((samples.begun - samples.due)[begun])
+        return cls(percentile(late, 0.50), percentile(late, 0.99), int(late[-1]))
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
 
     requests: int
     concurrency: int
+    """Requests released together, and users who then send again; in an open workload, the most that were in flight."""
     ok: int
     failures: dict[Outcome, int]
     """Failed requests by class; classes without any are left out."""
@@ -65,6 +84,12 @@ class Summary:
     resent: int | None
     """Requests whose connection retransmitted; None where that cannot be seen."""
     bytes_in: int
+    is_burst: bool = True
+    """Whether all requests were released at once."""
+    service: Times | None = None
+    """Open workloads: done - begun of the ok requests; `times` are from due."""
+    lateness: Lateness | None = None
+    """Open workloads: begun - due of those that were begun."""
 
     @property
     def failed(self) -> int:
@@ -77,18 +102,18 @@ class Summary:
         return self.ok / self.wall_ns * NS_PER_S if self.wall_ns else None
 
 
-def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
-    """The figures of a run of which `concurrency` requests were released together."""
+def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool = False) -> Summary:
+    """The figures of a run of which `concurrency` requests were released together; of an open one, none were."""
     ok = samples.ok
     response_ns = samples.response_ns
     counts = np.bincount(samples.outcome, minlength=len(Outcome))
     done = samples.done[samples.done != MISSING]
-    released = samples.begun[:concurrency]
+    released = samples.begun[: 0 if is_open else concurrency]
     released = released[released != MISSING]
     seen = samples.resent != MISSING
     return Summary(
         requests=len(samples),
-        concurrency=concurrency,
+        concurrency=_most_in_flight(samples) if is_open else concurrency,
         ok=int(ok.sum()),
         failures={outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]},
         statuses=_counts(samples.status),
@@ -99,9 +124,25 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
         release_ns=int(released.max() - released.min()) if len(released) else None,
         resent=int((samples.resent[seen] > 0).sum()) if seen.any() else None,
         bytes_in=int(samples.bytes_in.sum()),
+        is_burst=not is_open and concurrency >= len(samples),
+        service=Times.of((samples.done - samples.begun)[ok]) if is_open and ok.any() else None,
+        lateness=Lateness.of(samples) if is_open else None,
     )
+
+
+def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
+    """How many of the intervals [begin, end) overlap at most; shapes (n,)."""
+    moments = np.concatenate((begin_ns, end_ns))
+    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
+    order = np.lexsort((steps, moments))  # at the same moment an end comes first
+    return int(np.cumsum(steps[order]).max(initial=0))
 
 
 def _counts(statuses: NDArray[np.int16]) -> dict[int, int]:
     found, counts = np.unique(statuses[statuses != MISSING], return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def _most_in_flight(samples: Samples) -> int:
+    known = (samples.begun != MISSING) & (samples.done != MISSING)
+    return most_at_once(samples.begun[known], samples.done[known])

@@ -17,6 +17,7 @@ from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.load_options import LoadOptions
 
 if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
@@ -51,8 +52,15 @@ def compare(
     sequential: Annotated[
         bool, typer.Option("--sequential", help="All runs of one profile, then the next; not in turns.")
     ] = False,
-    n: opt.Requests = 400,
+    n: opt.Requests = None,
     concurrency: opt.Concurrency = None,
+    duration: opt.Duration = None,
+    think: opt.Think = "0",
+    rate: opt.Rate = None,
+    arrivals: opt.Arrivals = opt.ArrivalsName.CONSTANT,
+    seed: opt.Seed = 0,
+    max_in_flight: opt.MaxInFlight = None,
+    stage: opt.Stages = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -83,7 +91,7 @@ def compare(
     if samples is not None and output is not None and samples.resolve() == output.resolve():
         raise UsageError(f"--output and --samples are both {output}: name two files")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file)
-    load = opt.LoadOptions(
+    load = LoadOptions(
         n=n,
         concurrency=concurrency,
         runs=runs,
@@ -95,6 +103,13 @@ def compare(
         over=over,
         timeout=timeout,
         connect_timeout=connect_timeout,
+        duration=duration,
+        think=think,
+        rate=rate,
+        arrivals=arrivals,
+        seed=seed,
+        max_in_flight=max_in_flight,
+        stages=tuple(stage or ()),
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 

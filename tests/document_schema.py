@@ -35,12 +35,14 @@ FINDING: Final = {
     "required": ["cause", "requests", "sentence", "evidence"],
 }
 
+_TIMES: Final = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms")
+
 RUN: Final = _closed(
     {
         "run": {"type": "integer", "minimum": 1},
         "address": {"type": "string"},
         "requests": {"type": "integer", "minimum": 1},
-        "concurrency": {"type": "integer", "minimum": 1},
+        "concurrency": _COUNT,
         "ok": _COUNT,
         "failed": _COUNT,
         "failures": {
@@ -50,15 +52,11 @@ RUN: Final = _closed(
         },
         "statuses": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "wall_ms": _FIGURE,
-        "min_ms": _FIGURE,
-        "p50_ms": _FIGURE,
-        "p90_ms": _FIGURE,
-        "p95_ms": _FIGURE,
-        "p99_ms": _FIGURE,
-        "max_ms": _FIGURE,
-        "mean_ms": _FIGURE,
+        **dict.fromkeys(_TIMES, _FIGURE),
         "over_ms": {"type": "integer", "minimum": 1},
         "over": _COUNT,
+        "service": {"anyOf": [{"type": "null"}, _closed(dict.fromkeys(_TIMES, _FIGURE))]},
+        "lateness": {"anyOf": [{"type": "null"}, _closed(dict.fromkeys(("p50_ms", "p99_ms", "max_ms"), _NUMBER))]},
         "release_ms": _FIGURE,
         "resent": {"type": ["integer", "null"], "minimum": 0},
         "throughput_rps": _FIGURE,
@@ -76,8 +74,13 @@ PLAN: Final = _closed(
         "method": {"type": "string"},
         "headers": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2}},
         "body_bytes": _COUNT,
-        "requests": {"type": "integer", "minimum": 1},
+        "requests": {"type": ["integer", "null"], "minimum": 1},
         "concurrency": {"type": "integer", "minimum": 1},
+        "kind": {"enum": ["burst", "closed", "open"]},
+        "stages": {"type": "array", "items": {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}},
+        "arrivals": {"enum": ["constant", "poisson", None]},
+        "seed": {"type": "integer"},
+        "think_s": _NUMBER,
         "keepalive": {"type": "boolean"},
         "preconnect": {"type": "boolean"},
         "timeout_s": _NUMBER,

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Final
 
 from loadgen.engines import Job
+from loadgen.engines.timer import Alarm
 from loadgen.errors import UsageError
 from loadgen.kernel import total_retrans
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Workload
 from loadgen.samples import MISSING, Recorder
+
+_GIVE_WAY: Final = 32
+"""An open workload that is late lets answers in after so many requests."""
 
 MAX_RESENT: Final = 32767
 """What the samples column holds at most."""
@@ -27,17 +31,18 @@ MAX_RESENT: Final = 32767
 class Exchange:
     """The row of one request while it is carried out, and what its outcome is decided from.
 
-    Invariants: due = begun; the outcome is written last, and only when the request was not cancelled.
+    Invariants: due = begun, but in an open workload; the outcome is written last, and only when the request was not
+    cancelled.
     """
 
     __slots__ = (
-        "_before", "_due_s", "_limit", "_recorder", "_row", "_sock", "_workload", "bytes_in", "fault", "is_connected",
+        "_before", "_due_s", "_limit", "_recorder", "_sock", "_workload", "bytes_in", "fault", "is_connected", "row",
         "saw_eof",
     )  # fmt: skip
 
     def __init__(self, recorder: Recorder, row: int, workload: Workload) -> None:
         self._recorder = recorder
-        self._row = row
+        self.row = row
         self._workload = workload
         self._sock: socket.socket | None = None
         self._before = 0
@@ -52,21 +57,21 @@ class Exchange:
     @property
     def is_reused(self) -> bool:
         """The connection stood before the request began."""
-        return bool(self._recorder.reused[self._row])
+        return bool(self._recorder.reused[self.row])
 
     @property
     def is_answered(self) -> bool:
         """A complete head has come."""
-        return self._recorder.status[self._row] != MISSING
+        return self._recorder.status[self.row] != MISSING
 
     def connected(self) -> None:
         """A fresh connection is established, now."""
-        self._recorder.connected[self._row] = perf_counter_ns()
+        self._recorder.connected[self.row] = perf_counter_ns()
         self._lift_connect_limit()
 
     def reuses(self) -> None:
         """The request goes out on a connection that stood before."""
-        self._recorder.reused[self._row] = 1
+        self._recorder.reused[self.row] = 1
         self._lift_connect_limit()
 
     def watch(self, sock: socket.socket | None) -> None:
@@ -78,39 +83,42 @@ class Exchange:
         """Reads `resent` from the socket. A closed one leaves it as it was."""
         now = _resent_on(self._sock)
         if MISSING not in (now, self._before):
-            self._recorder.resent[self._row] = min(now - self._before, MAX_RESENT)
+            self._recorder.resent[self.row] = min(now - self._before, MAX_RESENT)
 
     def first_byte(self) -> None:
         """The first byte of the response is read, now; only the first call counts."""
-        if self._recorder.first_byte[self._row] == MISSING:
-            self._recorder.first_byte[self._row] = perf_counter_ns()
+        if self._recorder.first_byte[self.row] == MISSING:
+            self._recorder.first_byte[self.row] = perf_counter_ns()
 
     def head(self, status: int) -> None:
         """The head of the response is complete."""
-        self._recorder.status[self._row] = status
+        self._recorder.status[self.row] = status
 
-    async def carry_out(self, send: Send, classify: Classify) -> None:
-        """Sends, reads the whole response, and writes the row.
+    async def carry_out(self, send: Send, classify: Classify, due_ns: int | None = None) -> None:
+        """Sends, reads the whole response, and writes the row; due now, if nothing else is given.
 
         Raises:
             UsageError: the library cannot send this request at all.
         """
-        recorder, row, workload = self._recorder, self._row, self._workload
+        recorder, workload = self._recorder, self._workload
         limit_s = min(workload.timeout_s, workload.connect_timeout_s or workload.timeout_s)
-        self._due_s = asyncio.get_running_loop().time()
-        recorder.due[row] = recorder.begun[row] = perf_counter_ns()
+        begun_ns = perf_counter_ns()
+        late_ns = 0 if due_ns is None else begun_ns - due_ns
+        self._due_s = asyncio.get_running_loop().time() - late_ns / 1e9
+        recorder.begun[self.row] = begun_ns
+        recorder.due[self.row] = begun_ns - late_ns  # the same memory where all are due when they begin
         try:
             async with asyncio.timeout_at(self._due_s + limit_s) as self._limit:
                 await send(self)
-            outcome = Outcome.from_status(recorder.status[row])
+            outcome = Outcome.from_status(recorder.status[self.row])
         except UsageError:
             raise
         except Exception as error:
             outcome = self._timed_out() if self._limit.expired() else classify(error, self)
-        recorder.done[row] = perf_counter_ns()
+        recorder.done[self.row] = perf_counter_ns()
         self.look()
-        recorder.bytes_in[row] = self.bytes_in
-        recorder.outcome[row] = outcome
+        recorder.bytes_in[self.row] = self.bytes_in
+        recorder.outcome[self.row] = outcome
 
     def _timed_out(self) -> Outcome:
         return Outcome.TIMEOUT if self.is_connected else Outcome.CONNECT_TIMEOUT
@@ -135,28 +143,126 @@ current: ContextVar[Exchange] = ContextVar("current")
 
 
 async def carry_out(job: Job, sends: Sequence[Send], classify: Classify) -> None:
-    """Carries out the schedule with one worker for each of `sends`; returns when all requests have ended.
+    """Carries out the schedule, with one of `sends` for each request in flight; returns when all have ended.
 
-    All workers are made first and begin in the same turn of the event loop. Each takes the next row when its last has
-    ended.
+    Workers released together are made first and begin in the same turn of the event loop. Each takes the next row when
+    its last has ended.
     """
-    recorder, workload = job.recorder, job.plan.workload
-    rows = iter(range(job.schedule.requests))
-
-    async def work(send: Send) -> None:
-        for row in rows:
-            exchange = Exchange(recorder, row, workload)
-            current.set(exchange)
-            await exchange.carry_out(send, classify)
-
-    workers = [asyncio.create_task(work(send)) for send in sends]
-    recorder.release()
+    course = _Course(job, sends, classify)
     try:
-        await asyncio.gather(*workers)
+        await (course.open() if job.schedule.arrivals is not None else course.closed())
     finally:
+        await course.stop()
+
+
+class _Course:
+    """One run's requests as they begin and end."""
+
+    def __init__(self, job: Job, sends: Sequence[Send], classify: Classify) -> None:
+        self._job = job
+        self._free = list(reversed(sends))
+        self._classify = classify
+        self._next = 0
+        self._users = 0
+        self._live: dict[Exchange, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._trouble: BaseException | None = None
+
+    async def open(self) -> None:
+        """Each request when it is due; at the cap it has failed, for want of room on this machine."""
+        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release()
+        assert arrivals is not None
+        with Alarm() as alarm:
+            for block in arrivals.blocks():
+                for number, due_ns in enumerate((block + release_ns).tolist()):
+                    await alarm.until(due_ns)
+                    if number % _GIVE_WAY == 0:
+                        await asyncio.sleep(0)
+                    if self._trouble is not None:
+                        raise self._trouble
+                    if self._free:
+                        self._start(self._once(self._free.pop(), due_ns))
+                    else:
+                        self._row_at_the_cap(due_ns)
+        await self._all_ended()
+
+    async def closed(self) -> None:
+        """Users, who come and go at their moments."""
+        schedule = self._job.schedule
+        workers = [self._user(number, self._free.pop()) for number in range(schedule.released)]
+        self._users = schedule.released
         for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+            self._start(worker)
+        release_ns = self._job.recorder.release()
+        if schedule.changes:
+            with Alarm() as alarm:
+                for change in schedule.changes:
+                    await alarm.until(release_ns + change.at_ns)
+                    for number in range(self._users, change.users):
+                        self._start(self._user(number, self._free.pop()))
+                    self._users = change.users
+        await self._all_ended()
+
+    async def stop(self) -> None:
+        """Ends what is still under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._job.schedule.requests is None:
+            self._job.recorder.used = self._next
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._trouble = task.exception()
+
+    async def _all_ended(self) -> None:
+        while self._tasks and self._trouble is None:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if self._trouble is not None:
+            raise self._trouble
+
+    async def _once(self, send: Send, due_ns: int) -> None:
+        await self._exchange(self._take(), send, due_ns)
+        self._free.append(send)
+
+    async def _user(self, number: int, send: Send) -> None:
+        requests = self._job.schedule.requests
+        while number < self._users and (requests is None or self._next < requests):
+            await self._exchange(self._take(), send)
+            if self._job.schedule.think_ns:
+                await asyncio.sleep(self._job.schedule.think_ns / 1e9)
+        self._free.append(send)
+
+    async def _exchange(self, row: int, send: Send, due_ns: int | None = None) -> None:
+        exchange = Exchange(self._job.recorder, row, self._job.plan.workload)
+        self._live[exchange] = None
+        current.set(exchange)
+        await exchange.carry_out(send, self._classify, due_ns)
+        del self._live[exchange]
+
+    def _take(self) -> int:
+        """The next row; where nobody counts them, room is made for it."""
+        recorder = self._job.recorder
+        if self._next == recorder.rows:
+            moved = recorder.more([exchange.row for exchange in self._live])
+            if moved is not None:
+                for row, exchange in enumerate(self._live):
+                    exchange.row = row
+                self._next = moved
+        self._next += 1
+        return self._next - 1
+
+    def _row_at_the_cap(self, due_ns: int) -> None:
+        row, recorder = self._take(), self._job.recorder
+        recorder.due[row], recorder.done[row] = due_ns, perf_counter_ns()
+        recorder.outcome[row] = Outcome.CLIENT
 
 
 def check(plan: Plan) -> None:

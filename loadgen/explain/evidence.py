@@ -66,6 +66,8 @@ class Evidence:
 
     samples: Samples
     concurrency: int
+    """How many requests were released together, by users of whom each sends again; 0 where it was not so: an open
+    workload, or users who came and went."""
     over_ms: int = 1500
     use: ClientUse = field(default_factory=lambda: ClientUse(0.0, 0.0, 0.0))
     kernel: KernelRules = field(default_factory=KernelRules)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
-from loadgen.explain.queueing import most_at_once
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import spoken_ms
 from loadgen.samples import MISSING
+from loadgen.summary import most_at_once
 
 
 def find(reading: Reading) -> Finding:

@@ -118,14 +118,6 @@ def _relative_deviation(values: Floats) -> tuple[float, float]:
     return float(np.minimum(np.abs(values - median) / median, _MOST_DEVIATION).mean()), median
 
 
-def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
-    """How many of the intervals [begin, end) overlap at most; shapes (n,)."""
-    moments = np.concatenate((begin_ns, end_ns))
-    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
-    order = np.lexsort((steps, moments))  # at the same moment an end comes first
-    return int(np.cumsum(steps[order]).max(initial=0))
-
-
 class Queue:
     """Arrivals and completions of requests that were released together; limits are tried on them."""
 

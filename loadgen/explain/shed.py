@@ -6,10 +6,10 @@ import numpy as np
 
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
-from loadgen.explain.queueing import most_at_once
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import counted, joined, spoken_ms
 from loadgen.outcome import Outcome
+from loadgen.summary import most_at_once
 
 
 def find(reading: Reading) -> Finding | None:

@@ -12,7 +12,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS
+from loadgen.summary import NS_PER_MS, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -41,6 +41,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "body_bytes": len(target.body),
         "requests": workload.requests,
         "concurrency": workload.concurrency,
+        "kind": "open" if workload.is_open else "burst" if workload.is_burst else "closed",
+        "stages": [[stage.duration_s, stage.first, stage.last] for stage in workload.stages],
+        "arrivals": ("poisson" if workload.poisson else "constant") if workload.is_open else None,
+        "seed": workload.seed,
+        "think_s": workload.think_s,
         "keepalive": workload.keepalive,
         "preconnect": workload.preconnect,
         "timeout_s": workload.timeout_s,
@@ -70,7 +75,7 @@ def environment_data() -> dict[str, Any]:
 
 def run_data(run: Run) -> dict[str, Any]:
     """One run; a figure that has no value is None."""
-    summary, times = run.summary, run.summary.times
+    summary = run.summary
     return {
         "run": run.number,
         "address": run.address,
@@ -81,15 +86,17 @@ def run_data(run: Run) -> dict[str, Any]:
         "failures": {outcome.label: count for outcome, count in summary.failures.items()},
         "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
-        "min_ms": _ms(times.min_ns if times else None),
-        "p50_ms": _ms(times.p50_ns if times else None),
-        "p90_ms": _ms(times.p90_ns if times else None),
-        "p95_ms": _ms(times.p95_ns if times else None),
-        "p99_ms": _ms(times.p99_ns if times else None),
-        "max_ms": _ms(times.max_ns if times else None),
-        "mean_ms": _ms(times.mean_ns if times else None),
+        **dict.fromkeys([f"{name}_ms" for name in _TIMES]) | (times_data(summary.times) or {}),
         "over_ms": summary.over_ms,
         "over": summary.over,
+        "service": times_data(summary.service),
+        "lateness": None
+        if summary.lateness is None
+        else {
+            "p50_ms": _ms(summary.lateness.p50_ns),
+            "p99_ms": _ms(summary.lateness.p99_ns),
+            "max_ms": _ms(summary.lateness.max_ns),
+        },
         "release_ms": _ms(summary.release_ns),
         "resent": summary.resent,
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
@@ -103,6 +110,14 @@ def run_data(run: Run) -> dict[str, Any]:
         },
         "findings": [finding_data(finding) for finding in run.findings],
     }
+
+
+_TIMES: Final = ("min", "p50", "p90", "p95", "p99", "max", "mean")
+
+
+def times_data(times: Times | None) -> dict[str, float | None] | None:
+    """Times in ms by their names: min_ms, p50_ms, ..."""
+    return None if times is None else {f"{name}_ms": _ms(getattr(times, f"{name}_ns")) for name in _TIMES}
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.outcome import Outcome
-from loadgen.plan import Plan
+from loadgen.plan import Plan, Stage, Workload
 from loadgen.runner import Run
 from loadgen.summary import NS_PER_MS, Summary
+
+_SAME = 0.05
+"""Service and response times that differ by no more are shown once."""
 
 
 def whole_ms(ns: float | None) -> str:
@@ -31,11 +34,13 @@ def metrics_line(summary: Summary) -> str:
         "max_ms": whole_ms(times.max_ns if times else None),
         f"over{summary.over_ms}ms": summary.over,
     }
-    if summary.concurrency < summary.requests:  # of a load that goes on, more is asked than of a burst
+    if not summary.is_burst:  # of a load that goes on, more is asked than of a burst
         rate = summary.throughput_rps
         shown["p95_ms"] = whole_ms(times.p95_ns if times else None)
         shown["p99_ms"] = whole_ms(times.p99_ns if times else None)
         shown["rps"] = "n/a" if rate is None else f"{rate:.0f}"
+    if summary.lateness is not None:
+        shown["lateness_p99_ms"] = f"{summary.lateness.p99_ns / NS_PER_MS:.3f}"
     return " ".join(f"{key}={value}" for key, value in shown.items())
 
 
@@ -47,13 +52,42 @@ def failed_line(summary: Summary) -> str:
 
 def run_heading(plan: Plan, run: Run) -> str:
     """The line before a run."""
-    return f"-- N={plan.workload.requests} run {run.number}"
+    return f"-- {workload_words(plan.workload)} run {run.number}"
+
+
+def workload_words(workload: Workload) -> str:
+    """The workload, in short: N=400, 64 users for 30 s, 100/s to 2,000/s in 60 s."""
+    if not workload.stages:
+        return f"N={workload.requests}"
+    return ", ".join(_stage_words(stage, "/s" if workload.is_open else " users") for stage in workload.stages)
+
+
+def _stage_words(stage: Stage, unit: str) -> str:
+    first, last = f"{stage.first:,g}{unit}", f"{stage.last:,g}{unit}"
+    if stage.first == stage.last:
+        return f"{first} for {stage.duration_s:g} s"
+    return f"{first} to {last} in {stage.duration_s:g} s"
+
+
+def service_line(summary: Summary) -> str | None:
+    """Times from begun, where they are not the same as those from due: then requests waited in the generator."""
+    times, service = summary.times, summary.service
+    if times is None or service is None:
+        return None
+    pairs = [(getattr(times, name), getattr(service, name)) for name in ("p50_ns", "p99_ns", "max_ns")]
+    if all(response <= (1 + _SAME) * from_begun for response, from_begun in pairs):
+        return None
+    figures = {"min": service.min_ns, "p50": service.p50_ns, "p99": service.p99_ns, "max": service.max_ns}
+    shown = " ".join(f"{name}_ms={whole_ms(value)}" for name, value in figures.items())
+    return f"service time, from begun: {shown}; the response times above are from due"
 
 
 def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     """All lines of a run."""
     yield run_heading(plan, run)
     yield metrics_line(run.summary)
+    if (line := service_line(run.summary)) is not None:
+        yield line
     if run.summary.failures:
         yield failed_line(run.summary)
     if not quiet:

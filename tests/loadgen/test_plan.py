@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from loadgen.errors import UsageError
-from loadgen.options import EngineName, LoadOptions, RequestOptions
+from loadgen.load_options import LoadOptions
+from loadgen.options import EngineName, RequestOptions
 from loadgen.plan import Plan, Target, Workload, parse_header
 from loadgen.request import encode_request
 from loadgen.schedule import make_schedule

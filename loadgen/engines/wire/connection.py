@@ -78,16 +78,17 @@ class Connection:
         else:
             self._failed_to_connect(error)
 
-    def begin(self, index: int) -> None:
-        """Takes on a request: it begins now. On an idle connection it is written at once."""
+    def begin(self, index: int, due_ns: int | None = None) -> None:
+        """Takes on a request: it begins now, and is due now if nothing else is given. On an idle connection it is
+        written at once."""
         self.index = index
         self._sent = 0
         self._bytes = 0
         recorder = self.run.recorder
         now = perf_counter_ns()
         self.begun_ns = now
-        recorder.due[index] = now
         recorder.begun[index] = now
+        recorder.due[index] = now if due_ns is None else due_ns  # the same memory where all are due when they begin
         if self.state == State.LOST:  # it is sent nevertheless: the row will say what came of it
             self.run.poller.register(self.fd, READ)
             self.state = State.IDLE
@@ -118,6 +119,7 @@ class Connection:
             # Watched on, it would be reported again and again.
             self.run.poller.unregister(self.fd)
             self.state = State.LOST
+            self.run.idle_lost(self)
 
     def _connected(self) -> None:
         if self.index >= 0:
@@ -184,7 +186,7 @@ class Connection:
         if (
             now - self.begun_ns > run.resend_visible_ns
             or not memo.keep_alive
-            or following >= run.last_index
+            or following >= run.chain_until
             or self.state != _READING
         ):
             self._end(memo.outcome, now, keep_alive=memo.keep_alive)

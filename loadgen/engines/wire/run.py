@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import Final
 
 from loadgen.engines import Job
+from loadgen.engines.wire.agenda import Agenda
 from loadgen.engines.wire.connection import Connection, State
 from loadgen.engines.wire.poller import make_poller
 from loadgen.engines.wire.response import Memo
@@ -16,10 +17,12 @@ from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
 from loadgen.request import encode_request
 from loadgen.samples import MISSING
+from loadgen.schedule import Schedule
 from loadgen.tls import tls_context
 
 _READ_SIZE: Final = 65536
 _BATCH: Final = 512
+_BATCH_ON_TIME: Final = 64
 _TURN_NS: Final = 5_000_000
 """For so long the engine goes on with what is ready before it lets the loop do anything else."""
 _RELEASE_TURN_NS: Final = 1_000_000
@@ -64,21 +67,30 @@ class WireRun:
         """Requests that were quicker are not asked how often their connection sent again."""
         self.next_index = 0
         """The row of the next request to begin; none is left at `last_index`."""
-        self.last_index = job.schedule.requests
+        self._is_counted = job.schedule.requests is not None
+        self.last_index = job.recorder.rows if job.schedule.requests is None else job.schedule.requests
+        self.chain_until = 0
+        """Up to this row a connection takes the next request by itself, without asking the run."""
         self.memo = Memo()
         self.buffer = bytearray(_READ_SIZE)
         """What is read goes here first, whatever the connection."""
         self.poller = make_poller()
         self._family = job.address.family
         self._schedule = job.schedule
+        self._agenda = Agenda(self, job.schedule, self.poller) if _has_moments(job.schedule) else None
+        self._most = job.schedule.in_flight if job.schedule.arrivals else job.schedule.released
+        """How many may be in flight: users there are now, or the cap of an open workload."""
+        self._ends = False
+        """Nothing begins any more, as if all requests had been."""
         self._preconnects = workload.preconnect
         self._timeout_s = workload.timeout_s
         self._connect_timeout_s = workload.connect_timeout_s or workload.timeout_s
         self._loop = asyncio.get_running_loop()
         self._finished: asyncio.Future[None] = self._loop.create_future()
         self._connections: dict[int, Connection] = {}
-        """By descriptor; those that carry a request, or wait for the release."""
+        """By descriptor; those that carry a request, wait for the release, or are kept for another request."""
         self._spare: list[Connection] = []
+        """Sockets not yet connected, or connections between two requests."""
         self._refused_early: list[Outcome] = []
         self._in_flight = 0
         self._connecting = 0
@@ -89,11 +101,11 @@ class WireRun:
 
     async def carry_out(self) -> None:
         """Releases the first requests, then waits until the last has ended."""
-        self._loop.add_reader(self.poller.fileno(), self._drain)
+        self._loop.add_reader(self.poller.fileno(), self._drain if self._agenda is None else self._drain_on_time)
         if self._preconnects:
             await self._preconnect()
         else:
-            self._spare = self._make_connections(self._schedule.in_flight)
+            self._spare = self._make_connections(self._schedule.released)
         self._release()
         if not self._finished.done():
             self._sweep = self._loop.call_later(min(self._timeout_s, self._connect_timeout_s), self._expire)
@@ -101,12 +113,16 @@ class WireRun:
 
     def close(self) -> None:
         """Closes every socket that is still open."""
-        self.next_index = self.last_index  # nothing begins any more
+        self.stop_beginning()
+        if not self._is_counted:
+            self.recorder.used = self.next_index
         if self._sweep is not None:
             self._sweep.cancel()
         self._loop.remove_reader(self.poller.fileno())
         for connection in [*self._connections.values(), *self._spare]:
             connection.close()
+        if self._agenda is not None:
+            self._agenda.close()
         self.poller.close()
 
     def _make_connections(self, count: int) -> list[Connection]:
@@ -129,8 +145,8 @@ class WireRun:
     async def _preconnect(self) -> None:
         """Connects as many as will be released; those that cannot be are kept as outcomes for as many requests."""
         ready = self._finished
-        fresh = self._make_connections(self._schedule.in_flight)
-        self._refused_early = [Outcome.CLIENT] * (self._schedule.in_flight - len(fresh))
+        fresh = self._make_connections(self._schedule.released)
+        self._refused_early = [Outcome.CLIENT] * (self._schedule.released - len(fresh))
         self._connecting = len(fresh)
         while fresh:
             connection = fresh.pop()
@@ -148,67 +164,162 @@ class WireRun:
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
         self._filling = True
-        turn_ends = self.recorder.release() + _RELEASE_TURN_NS
+        release_ns = self.recorder.release()
+        turn_ends = release_ns + _RELEASE_TURN_NS
+        self._allow_chains()
         for outcome in self._refused_early:
-            self._row_without_connection(outcome)
-        while self.next_index < self._schedule.in_flight:
+            self._row_without_connection(outcome, perf_counter_ns())
+        while self.next_index < self._schedule.released:
             self._begin_next()
             if perf_counter_ns() > turn_ends:
                 # A quick server has answered some by now, and their times must not wait for the end of the release.
                 self._drain()
                 turn_ends = perf_counter_ns() + _RELEASE_TURN_NS
+        if self._agenda is not None:
+            self._agenda.begin(release_ns)
         self._fill()
 
     def _fill(self) -> None:
-        """Begins requests while fewer are in flight than may be; ends the run when none is left."""
+        """Begins requests while there are users without one; ends the run when none is left to begin."""
         self._filling = True
         turn_ends = perf_counter_ns() + _TURN_NS
-        while self._in_flight < self._schedule.in_flight and self.next_index < self.last_index:
+        while self._is_closed and self._busy_users < self._most and self._has_row():
             self._begin_next()
             if perf_counter_ns() > turn_ends:  # each one failed at once: let the loop see to other things between
                 self._loop.call_soon(self._fill)
                 break
         self._filling = False
-        if self._in_flight == 0 and self.next_index >= self.last_index and not self._finished.done():
+        if self._in_flight == 0 and self._has_begun_all and not self._finished.done():
             self._finished.set_result(None)
 
-    def _begin_next(self) -> None:
+    @property
+    def _is_closed(self) -> bool:
+        return self._schedule.arrivals is None
+
+    @property
+    def _has_begun_all(self) -> bool:
+        return self._ends or (self._is_counted and self.next_index >= self.last_index)
+
+    @property
+    def _busy_users(self) -> int:
+        """Users who wait for an answer, or think."""
+        return self._in_flight + (len(self._agenda.thinking) if self._agenda else 0)
+
+    def _has_row(self) -> bool:
+        """Whether another request may begin. Where nobody counts them, room is made for it."""
+        if self.next_index < self.last_index:
+            return True
+        if self._is_counted or self._ends:
+            return False
+        live = [connection for connection in self._connections.values() if connection.index >= 0]
+        moved = self.recorder.more([connection.index for connection in live])
+        if moved is not None:
+            for index, connection in enumerate(live):
+                connection.index = index
+            self.next_index = moved
+        self.last_index = self.recorder.rows
+        self._allow_chains()
+        return True
+
+    def _allow_chains(self) -> None:
+        """Whether a connection may go on by itself: only where nothing but an answer lets a request begin."""
+        may = self._is_closed and not self._schedule.think_ns and self._in_flight <= self._most
+        self.chain_until = self.last_index if may else 0
+
+    def _begin_next(self, due_ns: int | None = None) -> None:
         """Begins the next request, on a connection that waits for one or a new one."""
         try:
             connection = self._spare.pop() if self._spare else self._new_connection()
         except OSError:
-            self._row_without_connection(Outcome.CLIENT)
+            self._row_without_connection(Outcome.CLIENT, perf_counter_ns() if due_ns is None else due_ns)
             return
         index = self.next_index
         self.next_index = index + 1
         self._in_flight += 1
         self._connections[connection.fd] = connection
-        connection.begin(index)
+        connection.begin(index, due_ns)
         if connection.state == State.CONNECTING:
             connection.connect()
 
-    def _row_without_connection(self, outcome: Outcome) -> None:
+    def _row_without_connection(self, outcome: Outcome, due_ns: int) -> None:
+        """The row of a request that could not begin, and never will."""
         index = self.next_index
         self.next_index = index + 1
         recorder = self.recorder
-        recorder.due[index] = recorder.begun[index] = recorder.done[index] = perf_counter_ns()
+        recorder.due[index] = due_ns
+        recorder.done[index] = perf_counter_ns()
+        if self._is_closed:  # its users are due when they begin
+            recorder.begun[index] = recorder.done[index] = due_ns
         recorder.outcome[index] = outcome
+
+    # What the agenda tells
+
+    def begin_due(self, due_ns: int) -> None:
+        """See `Paced`. At the cap it is not forgotten: it has failed, for want of room on this machine."""
+        if not self._has_row():
+            return
+        if self._in_flight < self._most:
+            self._begin_next(due_ns)
+        else:
+            self._row_without_connection(Outcome.CLIENT, due_ns)
+
+    def wake_user(self) -> None:
+        """See `Paced`. One too many leaves."""
+        if self._busy_users < self._most and self._has_row():
+            self._begin_next()
+        elif not self._filling:
+            self._fill()
+
+    def set_users(self, users: int) -> None:
+        """See `Paced`."""
+        self._most = users
+        self._allow_chains()
+        if not self._filling:
+            self._fill()
+
+    def stop_beginning(self) -> None:
+        """See `Paced`."""
+        self._ends = True
+        self.last_index = self.next_index
+        self.chain_until = 0
+        if not self._filling and self._in_flight == 0 and not self._finished.done():
+            self._finished.set_result(None)
 
     # What connections report
 
     def ended(self, connection: Connection) -> None:
-        """Its request has ended. If it is still open, it takes the next."""
-        index = self.next_index
+        """Its request has ended. If it is still open, it takes the next, now or later."""
         if connection.state == State.IDLE:
-            if index < self.last_index:
-                self.next_index = index + 1
-                connection.begin(index)
-                return
-            connection.close()
-        del self._connections[connection.fd]
+            if self._agenda is None or (self._is_closed and not self._schedule.think_ns):
+                if self._in_flight <= self._most and self._has_row():
+                    index = self.next_index
+                    self.next_index = index + 1
+                    connection.begin(index)
+                    return
+                connection.close()
+                del self._connections[connection.fd]
+            else:
+                self._spare.append(connection)
+        else:
+            del self._connections[connection.fd]
         self._in_flight -= 1
+        if self._agenda is not None:
+            if self._schedule.think_ns and self._busy_users < self._most and not self._has_begun_all:
+                self._agenda.think(perf_counter_ns())
+            if self._in_flight <= self._most and not self.chain_until:
+                self._allow_chains()
         if not self._filling:  # else the loop that is beginning requests goes on by itself
             self._fill()
+
+    def idle_lost(self, connection: Connection) -> None:
+        """A connection between two requests was closed by the server, or will be: the next one takes another.
+
+        One that was made to be released is kept: it is sent nevertheless, and the row will say what came of it.
+        """
+        if not self._preconnects:
+            self._spare.remove(connection)
+            del self._connections[connection.fd]
+            connection.close()
 
     def preconnected(self, connection: Connection, failed: Outcome | None) -> None:
         """A connection without a request is established, or could not be."""
@@ -235,6 +346,25 @@ class WireRun:
             if not self._finished.done():
                 self._finished.set_exception(error)
 
+    def _drain_on_time(self) -> None:
+        """The same where requests begin at moments of their own: none must wait for a batch of answers."""
+        agenda, poll, connections = self._agenda, self.poller.poll, self._connections
+        assert agenda is not None
+        turn_ends = perf_counter_ns() + _TURN_NS
+        try:
+            while ready := poll(0, _BATCH_ON_TIME):
+                for fd, events in ready:
+                    if fd != agenda.fd and fd in connections:
+                        connections[fd].handle(events)
+                    now = perf_counter_ns()
+                    if now >= agenda.next_ns:
+                        agenda.catch_up()
+                if perf_counter_ns() > turn_ends:
+                    return
+        except BaseException as error:
+            if not self._finished.done():
+                self._finished.set_exception(error)
+
     def _expire(self) -> None:
         """Ends the requests whose time is up, and comes again when the next one's can be.
 
@@ -246,10 +376,15 @@ class WireRun:
         next_ns = now + connect_ns
         for connection in [c for c in self._connections.values() if c.index >= 0]:  # the others wait for the release
             limit_ns = connect_ns if connection.state == State.CONNECTING else timeout_ns
-            deadline_ns = connection.begun_ns + limit_ns
+            deadline_ns = self.recorder.due[connection.index] + limit_ns
             if deadline_ns <= now:
                 connection.expire()
             else:
                 next_ns = min(next_ns, deadline_ns)
         if not self._finished.done():
             self._sweep = self._loop.call_later(max((next_ns - perf_counter_ns()) / 1e9, _SWEEP_MIN_S), self._expire)
+
+
+def _has_moments(schedule: Schedule) -> bool:
+    """Whether anything but the end of a request lets another begin."""
+    return bool(schedule.arrivals or schedule.changes or schedule.think_ns)
