@@ -16,6 +16,7 @@ from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
+from loadgen.mix_options import read_mix
 from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ Examples:
   loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
   loadgen URL -c 64 -z 30s                             64 users, for a time
   loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
+  loadgen URL URL --weights 3,1 -n 4000 -c 64          several, by turns
+  loadgen 'http://127.0.0.1:8080/thread?id={seq}'      a number, or {uuid}, in each
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
 
@@ -59,7 +62,10 @@ def _show_version(wanted: bool) -> None:
 
 @app.command(epilog=_EXAMPLES)
 def fire(
-    url: Annotated[str, typer.Argument(metavar="[URL]", help="http:// or https://.")] = DEFAULT_URL,
+    url: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[URL...]", help=f"http:// or https://. Default: {DEFAULT_URL}.", show_default=False),
+    ] = None,
     n: opt.Requests = None,
     concurrency: opt.Concurrency = None,
     duration: opt.Duration = None,
@@ -83,6 +89,8 @@ def fire(
     body_file: opt.BodyFile = None,
     insecure: opt.Insecure = False,
     cacert: opt.CaCert = None,
+    weights: opt.Weights = None,
+    targets: opt.Targets = None,
     over: opt.Over = "1500ms",
     timeout: opt.Timeout = "60s",
     connect_timeout: opt.ConnectTimeout = None,
@@ -93,11 +101,12 @@ def fire(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Fires N requests at the same moment, prints one line a run, and says why."""
-    target = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert).target(url)
+    request = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert)
+    mix = read_mix(url or (), weights, targets, request)
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
-    ).plan(target)  # fmt: skip
+    ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
         raise typer.Exit(_carry_out(plan, sinks, note=not quiet))
@@ -118,7 +127,7 @@ def _open_sinks(
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
     if samples is not None and output is not None and samples.resolve() == output.resolve():
         raise UsageError(f"--output and --samples are both {output}: name two files")
-    make_samples_sink = None if samples is None else samples_sink(samples)
+    make_samples_sink = None if samples is None else samples_sink(samples, plan)
     file = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
     sinks: list[Sink] = []
     match output_format:
@@ -127,7 +136,7 @@ def _open_sinks(
         case opt.OutputFormat.JSON:
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
-            sinks.append(CsvSink(file))
+            sinks.append(CsvSink(file, has_targets=bool(plan.mix)))
     if samples is not None and make_samples_sink is not None:
         sinks.append(EvidenceSink(samples))
         sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
@@ -136,7 +145,7 @@ def _open_sinks(
 
 def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     """Carries the plan out and returns the exit code."""
-    from loadgen.render.text import failure_hint
+    from loadgen.render.text import failure_hint, target_words
     from loadgen.runner import WARMUP, Session
 
     any_ok = interrupted = False
@@ -154,7 +163,7 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
                     observer.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
-                    tell(f"loadgen: {plan.target.method} {plan.target.url} at {noted}")
+                    tell(f"loadgen: {target_words(plan)} at {noted}")
                 if run.number != WARMUP:
                     for sink in sinks:
                         sink.add(run)

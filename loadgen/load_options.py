@@ -7,7 +7,7 @@ from typing import Final
 
 from loadgen.errors import UsageError
 from loadgen.options import ArrivalsName, EngineName
-from loadgen.plan import Plan, Target
+from loadgen.plan import Plan, Share, Target
 from loadgen.units import parse_duration, parse_rate, parse_stage, parse_whole_ms
 from loadgen.workload import Stage, Workload
 
@@ -41,8 +41,8 @@ class LoadOptions:
     max_in_flight: int | None = None
     stages: tuple[str, ...] = ()
 
-    def plan(self, target: Target) -> Plan:
-        """The plan for a target.
+    def plan(self, target: Target, mix: tuple[Share, ...] = ()) -> Plan:
+        """The plan for a target, or for several, of which it is the first.
 
         Raises:
             UsageError: one of them is not accepted, or two do not go together.
@@ -57,6 +57,7 @@ class LoadOptions:
             engine=self.engine.value,
             http2=self.http2,
             allow_remote=self.allow_remote,
+            mix=mix,
         )
 
     def workload(self) -> Workload:

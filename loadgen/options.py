@@ -97,6 +97,19 @@ CaCert = Annotated[
     typer.Option("--cacert", metavar="FILE", help="Trust these authorities (PEM)."),
 ]
 
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights", metavar="W,W", help="Of several URLs, by turns: as often as its number. Default: 1 each."
+    ),
+]
+Targets = Annotated[
+    Path | None,
+    typer.Option(
+        "--targets", metavar="FILE", help="Requests by turns, one a line: GET /path, or JSON (docs/targets.md)."
+    ),
+]
+
 Over = Annotated[str, typer.Option("--over", metavar="TIME", help="A request is late above this.")]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Bounds each request, from due.")]
 ConnectTimeout = Annotated[

@@ -11,12 +11,16 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
+from loadgen.placeholders import keep_placeholders
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
-__all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Stage", "Target", "Workload", "parse_header"]
+__all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Share", "Stage", "Target", "Workload", "parse_header"]
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080/sleep"
 ENGINES: Final = ("wire", "aiohttp", "httpx")
+MOST_TARGETS: Final = 32_767
+"""What a column of the samples can number."""
+MOST_WEIGHT: Final = 1_000_000
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # may not stand in a field's value (RFC 9110, 5.5)
@@ -48,7 +52,7 @@ class Target:
     host: str
     port: int
     path: str
-    """With the query, percent-encoded; begins with '/'."""
+    """With the query, percent-encoded but for placeholders; begins with '/'."""
     method: str = "GET"
     headers: tuple[Header, ...] = ()
     body: bytes = b""
@@ -96,9 +100,14 @@ class Target:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port: whom to connect to."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
     def url(self) -> str:
         """The whole URL."""
-        return f"{self.scheme}://{self.authority}{self.path}"
+        return f"{self.origin}{self.path}"
 
 
 def _ascii_host(host: str, url: str) -> str:
@@ -116,13 +125,28 @@ def _ascii_host(host: str, url: str) -> str:
 
 
 def _request_path(parts: SplitResult) -> str:
-    """Path and query, with what may not stand in a request line percent-encoded."""
+    """Path and query, with what may not stand in a request line percent-encoded, placeholders left out."""
+
+    def quoted(text: str) -> str:
+        return quote(text, safe="/:@!$&'()*+,;=-._~%?", errors="surrogateescape")  # arguments need not be UTF-8
 
     def encode(text: str) -> str:
-        return quote(text, safe="/:@!$&'()*+,;=-._~%?", errors="surrogateescape")  # arguments need not be UTF-8
+        return keep_placeholders(text, quoted)
 
     path = encode(parts.path or "/")
     return f"{path}?{encode(parts.query)}" if parts.query else path
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One of several targets, and how often it has its turn."""
+
+    target: Target
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.weight <= MOST_WEIGHT:
+            raise UsageError(f"a weight of {self.weight} is not accepted: it is a whole number, 1 to {MOST_WEIGHT:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +154,7 @@ class Plan:
     """A measurement: a workload against a target, carried out some times."""
 
     target: Target
+    """Where there are several, the first of them."""
     workload: Workload
     runs: int = 1
     warmup: int = 0
@@ -142,8 +167,23 @@ class Plan:
     http2: bool = False
     allow_remote: bool = False
     """Fire at a public address."""
+    mix: tuple[Share, ...] = ()
+    """Several targets, by turns: all of one server, because its address is looked up once. None: all requests are to
+    `target`."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """All targets, in the order of their numbers."""
+        return tuple(share.target for share in self.mix) or (self.target,)
 
     def __post_init__(self) -> None:
+        for target in self.targets:
+            if target.origin != self.target.origin:
+                raise UsageError(
+                    f"{target.url} is at another server than {self.target.url}: all must have one scheme, host and port"
+                )
+        if len(self.mix) > MOST_TARGETS:
+            raise UsageError(f"{len(self.mix):,} targets are not accepted: at most {MOST_TARGETS:,}")
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs are not accepted: --runs takes 1 or more")
         if self.warmup < 0:

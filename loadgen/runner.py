@@ -24,6 +24,7 @@ from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
+from loadgen.request import Requests
 from loadgen.samples import MOST_KEPT, Recorder, Samples
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
@@ -117,7 +118,7 @@ class Session:
         """
         plan = self.plan
         schedule = make_schedule(plan.workload)
-        recorder = _recorder(schedule)
+        recorder = _recorder(schedule, has_targets=bool(plan.mix))
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
@@ -134,12 +135,14 @@ class Session:
                 job = Job(plan, address, schedule, recorder)
                 use, view, interrupted = self._loop_runner.run(self._carry_out(job))
             else:
-                _fail_all(recorder, Outcome.DNS)
+                _fail_all(recorder, Outcome.DNS, Requests(plan))
                 where = plan.target.host
             samples = recorder.samples()
             workload = plan.workload
             users = 0 if workload.is_open else workload.concurrency
-            summary = summarize(samples, concurrency=users, over_ms=plan.over_ms, is_open=workload.is_open)
+            summary = summarize(
+                samples, concurrency=users, over_ms=plan.over_ms, is_open=workload.is_open, targets=len(plan.mix)
+            )
             evidence = Evidence(
                 samples=samples,
                 concurrency=users if workload.is_steady else 0,
@@ -215,13 +218,13 @@ class Session:
             self.raise_if_stopped()
 
 
-def _recorder(schedule: Schedule) -> Recorder:
+def _recorder(schedule: Schedule, *, has_targets: bool) -> Recorder:
     """Rows for the requests of a schedule, as far as their number is known."""
     known = schedule.requests
     if known is None:
         known = min(schedule.arrivals.expected, MOST_KEPT) if schedule.arrivals else schedule.released
     try:
-        return Recorder(known, has_due_times=schedule.arrivals is not None)
+        return Recorder(known, has_due_times=schedule.arrivals is not None, has_targets=has_targets)
     except (MemoryError, OverflowError):
         raise CapacityError(f"the rows of {known:,} requests do not fit in memory: ask for fewer (-n)") from None
 
@@ -234,11 +237,12 @@ def _guard(address: Address, plan: Plan) -> None:
         )
 
 
-def _fail_all(recorder: Recorder, outcome: Outcome) -> None:
+def _fail_all(recorder: Recorder, outcome: Outcome, requests: Requests) -> None:
     """Ends every request at once: none could begin."""
     now = recorder.release()
     for index in range(len(recorder.due)):
         recorder.due[index] = recorder.begun[index] = recorder.done[index] = now
+        recorder.target[index], _ = requests.take()
         recorder.outcome[index] = outcome
 
 

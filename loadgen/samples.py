@@ -33,6 +33,7 @@ _EMPTY: Final = {
     "outcome": ("b", int(Outcome.CANCELLED)),
     "reused": ("b", 0),
     "resent": ("h", MISSING),
+    "target": ("h", 0),
 }
 """For each column its type code and what stands in a row before anything is known."""
 
@@ -61,6 +62,9 @@ class Samples:
     """1: the connection stood before the request began."""
     resent: NDArray[np.int16]
     """Segments retransmitted on the connection for this request, SYN included (TCP_INFO). MISSING: not to be seen."""
+    target: NDArray[np.int16]
+    """The number of the target, from 1. Where there is only one, 0. Where there are several, MISSING in rows that were
+    never begun."""
 
     def __len__(self) -> int:
         return len(self.due)
@@ -69,6 +73,11 @@ class Samples:
     def ok(self) -> NDArray[np.bool_]:
         """Which rows are ok; shape (requests,)."""
         return np.equal(self.outcome, Outcome.OK)
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether the requests were to several targets."""
+        return bool(self.target.any())
 
     @property
     def response_ns(self) -> Ints:
@@ -81,20 +90,26 @@ class Recorder:
     """The columns while they are being written: by plain index, in raw clock readings.
 
     An engine stores `perf_counter_ns()` into the time columns of row i and an outcome last. `samples()` turns the
-    readings into times from the release. 46 bytes a request, 54 where due times are their own. Plain arrays, because
+    readings into times from the release. 48 bytes a request, 56 where due times are their own. Plain arrays, because
     storing an int into one costs a third of what it costs with numpy.
 
     Where nobody knows how many requests there will be, the engine asks for `more` rows as it goes on. Beyond MOST_KEPT
     the rows that have ended are handed to `fold`, and their place is used again.
     """
 
-    __slots__ = (*(field.name for field in fields(Samples)), "_fold", "folded", "release_ns", "rows", "used")
+    __slots__ = (*(field.name for field in fields(Samples)), "_empty", "_fold", "folded", "release_ns", "rows", "used")
 
     def __init__(
-        self, requests: int, *, has_due_times: bool = False, fold: Callable[[Samples], None] | None = None
+        self,
+        requests: int,
+        *,
+        has_due_times: bool = False,
+        has_targets: bool = False,
+        fold: Callable[[Samples], None] | None = None,
     ) -> None:
         """Rows for so many requests; `fold` takes rows when there are too many to be kept: without it all are."""
         self.rows = 0
+        self._empty = {**_EMPTY, "target": ("h", MISSING)} if has_targets else _EMPTY
         for field in fields(Samples):
             setattr(self, field.name, array(_EMPTY[field.name][0]))
         if not has_due_times:
@@ -120,6 +135,7 @@ class Recorder:
     outcome: array[int]
     reused: array[int]
     resent: array[int]
+    target: array[int]
 
     def _columns(self) -> Iterator[tuple[str, array[int]]]:
         """Each column once."""
@@ -129,7 +145,7 @@ class Recorder:
 
     def _extend(self, rows: int) -> None:
         for name, column in self._columns():
-            code, empty = _EMPTY[name]
+            code, empty = self._empty[name]
             column.extend(array(code, [empty]) * rows)
         self.rows += rows
 
@@ -159,7 +175,7 @@ class Recorder:
             view = _view(column)
             moved = view[kept]
             view[: len(kept)] = moved
-            view[len(kept) :] = _EMPTY[name][1]
+            view[len(kept) :] = self._empty[name][1]
 
     def release(self) -> int:
         """Marks this moment as the run's release and returns it (perf_counter_ns)."""

@@ -119,6 +119,8 @@ class Schedule:
     """How the number of users changes after the release; with the last of them, to 0, nothing begins any more."""
     think_ns: int = 0
     """Between a user's answer and the next request."""
+    shard: Shard = Shard()
+    """Whose part this is."""
 
 
 def make_schedule(workload: Workload, shard: Shard = Shard()) -> Schedule:  # frozen
@@ -126,13 +128,14 @@ def make_schedule(workload: Workload, shard: Shard = Shard()) -> Schedule:  # fr
     in_flight = shard.part(workload.concurrency)
     if workload.is_open:
         arrivals = Arrivals(workload.stages, workload.poisson, workload.seed, shard)
-        return Schedule(requests=None, in_flight=in_flight, released=0, arrivals=arrivals)
+        return Schedule(requests=None, in_flight=in_flight, released=0, arrivals=arrivals, shard=shard)
     requests = None if workload.requests is None else shard.part(workload.requests)
+    think_ns = round(workload.think_s * 1e9)
     if not workload.stages:
-        return Schedule(requests, in_flight, in_flight, think_ns=round(workload.think_s * 1e9))
+        return Schedule(requests, in_flight, in_flight, think_ns=think_ns, shard=shard)
     levels = list(_user_changes(workload.stages, shard))
     released = levels.pop(0).users if levels[0].at_ns == 0 else 0
-    return Schedule(requests, in_flight, released, changes=tuple(levels), think_ns=round(workload.think_s * 1e9))
+    return Schedule(requests, in_flight, released, changes=tuple(levels), think_ns=think_ns, shard=shard)
 
 
 def _user_changes(stages: Sequence[Stage], shard: Shard) -> Iterator[UserChange]:

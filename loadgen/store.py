@@ -26,11 +26,14 @@ _DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
     "outcome": np.int8,
     "reused": np.int8,
     "resent": np.int16,
+    "target": np.int16,
 }
-_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent"))
+_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent", "target"))
 _LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in _DTYPES.items()}
 _LABELS: Final = tuple(outcome.label for outcome in Outcome)
-_COLUMNS: Final = tuple(field.name for field in fields(Samples))
+_ALL_COLUMNS: Final = tuple(field.name for field in fields(Samples))
+_COLUMNS: Final = tuple(name for name in _ALL_COLUMNS if name != "target")
+"""Those of every file; `target` is only where there are several."""
 
 
 def _public_name(column: str) -> str:
@@ -38,17 +41,22 @@ def _public_name(column: str) -> str:
 
 
 CSV_HEADER: Final = ("run", "request", *map(_public_name, _COLUMNS))
+CSV_HEADER_OF_TARGETS: Final = (*CSV_HEADER, "target")
 
 
 def csv_rows(run: int, samples: Samples) -> Iterator[tuple[Any, ...]]:
-    """The rows of a run, in the order of CSV_HEADER."""
-    columns = [_to_public(name, getattr(samples, name)) for name in _COLUMNS]
+    """The rows of a run, in the order of CSV_HEADER, or where there are several targets of CSV_HEADER_OF_TARGETS."""
+    columns = [_to_public(name, getattr(samples, name)) for name in _columns_of(samples)]
     for request, row in enumerate(zip(*columns, strict=True)):
         yield (run, request, *row)
 
 
+def _columns_of(samples: Samples) -> tuple[str, ...]:
+    return _ALL_COLUMNS if samples.has_targets else _COLUMNS
+
+
 def read_csv(file: TextIO) -> dict[int, Samples]:
-    """The runs of a file written with CSV_HEADER and `csv_rows`, by number.
+    """The runs of a file written with one of the headers and `csv_rows`, by number.
 
     Raises:
         DataError: with the line, where it is not such a file.
@@ -58,11 +66,13 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
     rows: list[list[int]] = []
     run = None
     try:
-        if tuple(next(reader, ())) != CSV_HEADER:
-            raise DataError(f"not a file of samples: line 1 must be {','.join(CSV_HEADER)}")
+        header = tuple(next(reader, ()))
+        if header not in (CSV_HEADER, CSV_HEADER_OF_TARGETS):
+            raise DataError(f"not a file of samples: line 1 must be {','.join(CSV_HEADER)}, and may go on with ,target")
+        names = _COLUMNS if header == CSV_HEADER else _ALL_COLUMNS
         for row in filter(None, reader):
-            if len(row) != len(CSV_HEADER):
-                raise ValueError(f"{len(row)} fields, not {len(CSV_HEADER)}")
+            if len(row) != len(header):
+                raise ValueError(f"{len(row)} fields, not {len(header)}")
             if run is None or int(row[0]) != run:
                 run = int(row[0])
                 if run in runs:
@@ -70,12 +80,12 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
                 rows = runs[run] = []
             if int(row[1]) != len(rows):
                 raise ValueError(f"request {row[1]} where {len(rows)} comes next")
-            rows.append([_from_public(name, value) for name, value in zip(_COLUMNS, row[2:], strict=True)])
+            rows.append([_from_public(name, value) for name, value in zip(names, row[2:], strict=True)])
     except UnicodeDecodeError as error:  # met when a block is read, which says nothing of the line
         raise DataError(f"not a file of samples: {error}") from None
     except (ValueError, csv.Error) as error:
         raise DataError(f"not a file of samples, line {reader.line_num}: {error}") from None
-    return {run: _to_samples(dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))) for run, rows in runs.items()}
+    return {run: _to_samples(dict(zip(names, zip(*rows, strict=True), strict=True))) for run, rows in runs.items()}
 
 
 def read_profiles_csv(file: TextIO) -> dict[tuple[str, int], Samples]:
@@ -103,7 +113,12 @@ def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:
     return {
         "schema": JSON_SCHEMA,
         "runs": [
-            {"run": run, "columns": {_public_name(name): _to_public(name, getattr(samples, name)) for name in _COLUMNS}}
+            {
+                "run": run,
+                "columns": {
+                    _public_name(name): _to_public(name, getattr(samples, name)) for name in _columns_of(samples)
+                },
+            }
             for run, samples in runs.items()
         ],
     }
@@ -123,7 +138,8 @@ def read_json(file: TextIO) -> dict[int, Samples]:
         for run in data["runs"]:
             if run["run"] in runs:
                 raise ValueError(f"run {run['run']} twice")
-            columns = {name: run["columns"][_public_name(name)] for name in _COLUMNS}
+            names = _ALL_COLUMNS if "target" in run["columns"] else _COLUMNS
+            columns = {name: run["columns"][_public_name(name)] for name in names}
             runs[int(run["run"])] = _to_samples(
                 {name: [_from_public(name, value) for value in values] for name, values in columns.items()}
             )
@@ -159,4 +175,4 @@ def _to_samples(columns: Mapping[str, Sequence[int]]) -> Samples:
     arrays = {name: np.array(values, dtype=_DTYPES[name]) for name, values in columns.items()}
     if len({len(array) for array in arrays.values()}) > 1:
         raise ValueError("columns of different lengths")
-    return Samples(**arrays)
+    return Samples(**{"target": np.zeros(len(arrays["due"]), dtype=np.int16), **arrays})

@@ -61,6 +61,30 @@ class Lateness:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """The figures of the requests to one of several targets. Invariant: requests == ok + sum of failures."""
+
+    requests: int
+    ok: int
+    failures: dict[Outcome, int]
+    times: Times | None
+    """None where no request was ok."""
+
+    @classmethod
+    def of(cls, samples: Samples, number: int) -> TargetSummary:
+        """That of the target with this number."""
+        rows = samples.target == number
+        ok = rows & samples.ok
+        times = Times.of(samples.response_ns[ok]) if ok.any() else None
+        return cls(int(rows.sum()), int(ok.sum()), _failures(samples.outcome[rows]), times)
+
+    @property
+    def failed(self) -> int:
+        """How many requests were not ok."""
+        return self.requests - self.ok
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
 
@@ -90,6 +114,8 @@ class Summary:
     """Open workloads: done - begun of the ok requests; `times` are from due."""
     lateness: Lateness | None = None
     """Open workloads: begun - due of those that were begun."""
+    targets: tuple[TargetSummary, ...] = ()
+    """Of each target where there are several, in the order of their numbers; else none."""
 
     @property
     def failed(self) -> int:
@@ -102,11 +128,13 @@ class Summary:
         return self.ok / self.wall_ns * NS_PER_S if self.wall_ns else None
 
 
-def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool = False) -> Summary:
-    """The figures of a run of which `concurrency` requests were released together; of an open one, none were."""
+def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool = False, targets: int = 0) -> Summary:
+    """The figures of a run of which `concurrency` requests were released together; of an open one, none were.
+
+    `targets`: how many there are, where there are several.
+    """
     ok = samples.ok
     response_ns = samples.response_ns
-    counts = np.bincount(samples.outcome, minlength=len(Outcome))
     done = samples.done[samples.done != MISSING]
     released = samples.begun[: 0 if is_open else concurrency]
     released = released[released != MISSING]
@@ -115,7 +143,7 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
         requests=len(samples),
         concurrency=_most_in_flight(samples) if is_open else concurrency,
         ok=int(ok.sum()),
-        failures={outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]},
+        failures=_failures(samples.outcome),
         statuses=_counts(samples.status),
         wall_ns=int(done.max()) if len(done) else None,
         times=Times.of(response_ns[ok]) if ok.any() else None,
@@ -127,6 +155,7 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
         is_burst=not is_open and concurrency >= len(samples),
         service=Times.of((samples.done - samples.begun)[ok]) if is_open and ok.any() else None,
         lateness=Lateness.of(samples) if is_open else None,
+        targets=tuple(TargetSummary.of(samples, number) for number in range(1, targets + 1)),
     )
 
 
@@ -136,6 +165,11 @@ def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
     steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
     order = np.lexsort((steps, moments))  # at the same moment an end comes first
     return int(np.cumsum(steps[order]).max(initial=0))
+
+
+def _failures(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
+    counts = np.bincount(outcomes, minlength=len(Outcome))
+    return {outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]}
 
 
 def _counts(statuses: NDArray[np.int16]) -> dict[int, int]:

@@ -37,6 +37,23 @@ FINDING: Final = {
 
 _TIMES: Final = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms")
 
+_FAILURES: Final = {
+    "type": "object",
+    "propertyNames": {"enum": [*FAILURE_CLASSES]},
+    "additionalProperties": {"type": "integer", "minimum": 1},
+}
+
+TARGET_FIGURES: Final = _closed(
+    {
+        "target": {"type": "integer", "minimum": 1},
+        "requests": _COUNT,
+        "ok": _COUNT,
+        "failed": _COUNT,
+        "failures": _FAILURES,
+        **dict.fromkeys(_TIMES, _FIGURE),
+    }
+)
+
 RUN: Final = _closed(
     {
         "run": {"type": "integer", "minimum": 1},
@@ -45,11 +62,7 @@ RUN: Final = _closed(
         "concurrency": _COUNT,
         "ok": _COUNT,
         "failed": _COUNT,
-        "failures": {
-            "type": "object",
-            "propertyNames": {"enum": [*FAILURE_CLASSES]},
-            "additionalProperties": {"type": "integer", "minimum": 1},
-        },
+        "failures": _FAILURES,
         "statuses": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "wall_ms": _FIGURE,
         **dict.fromkeys(_TIMES, _FIGURE),
@@ -64,16 +77,22 @@ RUN: Final = _closed(
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
         "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
+        "targets": {"type": "array", "items": TARGET_FIGURES},
         "findings": {"type": "array", "items": FINDING},
     }
 )
 
+_TARGET: Final[dict[str, Any]] = {
+    "url": {"type": "string", "pattern": "^https?://"},
+    "method": {"type": "string"},
+    "headers": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2}},
+    "body_bytes": _COUNT,
+}
+
 PLAN: Final = _closed(
     {
-        "url": {"type": "string", "pattern": "^https?://"},
-        "method": {"type": "string"},
-        "headers": {"type": "array", "items": {"type": "array", "items": {"type": "string"}, "minItems": 2}},
-        "body_bytes": _COUNT,
+        **_TARGET,
+        "targets": {"type": "array", "items": _closed({**_TARGET, "weight": {"type": "integer", "minimum": 1}})},
         "requests": {"type": ["integer", "null"], "minimum": 1},
         "concurrency": {"type": "integer", "minimum": 1},
         "kind": {"enum": ["burst", "closed", "open"]},

@@ -22,6 +22,7 @@ import asyncio
 import io
 import ssl
 from contextvars import ContextVar
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -32,6 +33,7 @@ from yarl import URL
 
 from loadgen.engines import Job
 from loadgen.engines.clients import (
+    PREPARED,
     Exchange,
     carry_out,
     causes,
@@ -41,6 +43,7 @@ from loadgen.engines.clients import (
 )
 from loadgen.errors import UsageError
 from loadgen.outcome import Outcome
+from loadgen.plan import Header, Target
 from loadgen.request import request_headers
 from loadgen.tls import tls_context
 
@@ -71,11 +74,14 @@ class AiohttpEngine:
             UsageError: the plan asks for what aiohttp cannot do.
         """
         check(job.plan)
-        target = job.plan.target
-        url = _url(job)
-        headers = request_headers(job.plan)
+
+        @lru_cache(PREPARED)
+        def prepare(target: Target) -> tuple[URL, list[Header]]:
+            return _url(job, target), request_headers(job.plan, target)
 
         async def send(exchange: Exchange) -> None:
+            target = exchange.target
+            url, headers = prepare(target)
             async with session.request(
                 target.method,
                 url,
@@ -106,10 +112,10 @@ async def _abort(transports: _Transports) -> None:
         await asyncio.sleep(0)
 
 
-def _url(job: Job) -> URL:
+def _url(job: Job, target: Target) -> URL:
     """Where to connect. The address stands in the host's place, so that nothing is resolved again: the Host header and
     the name in TLS are given apart."""
-    address, target = job.address, job.plan.target
+    address = job.address
     scope = f"%{address.sockaddr[3]}" if len(address.sockaddr) == 4 and address.sockaddr[3] else ""
     host = f"[{address.ip}{scope}]" if ":" in address.ip else address.ip
     return URL(f"{target.scheme}://{host}:{address.sockaddr[1]}{target.path}", encoded=True)

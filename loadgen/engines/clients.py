@@ -18,11 +18,15 @@ from loadgen.engines.timer import Alarm
 from loadgen.errors import UsageError
 from loadgen.kernel import total_retrans
 from loadgen.outcome import Outcome
-from loadgen.plan import Plan, Workload
+from loadgen.plan import Plan, Target, Workload
+from loadgen.request import Requests
 from loadgen.samples import MISSING, Recorder
 
 _GIVE_WAY: Final = 32
 """An open workload that is late lets answers in after so many requests."""
+
+PREPARED: Final = 256
+"""Targets for which a library's own form of the request is kept."""
 
 MAX_RESENT: Final = 32767
 """What the samples column holds at most."""
@@ -37,12 +41,14 @@ class Exchange:
 
     __slots__ = (
         "_before", "_due_s", "_limit", "_recorder", "_sock", "_workload", "bytes_in", "fault", "is_connected", "row",
-        "saw_eof",
+        "saw_eof", "target",
     )  # fmt: skip
 
-    def __init__(self, recorder: Recorder, row: int, workload: Workload) -> None:
+    def __init__(self, recorder: Recorder, row: int, workload: Workload, target: Target) -> None:
         self._recorder = recorder
         self.row = row
+        self.target = target
+        """The request, with its placeholders filled in."""
         self._workload = workload
         self._sock: socket.socket | None = None
         self._before = 0
@@ -162,6 +168,7 @@ class _Course:
         self._job = job
         self._free = list(reversed(sends))
         self._classify = classify
+        self._requests = Requests(job.plan, job.schedule.shard)
         self._next = 0
         self._users = 0
         self._live: dict[Exchange, None] = {}
@@ -241,7 +248,10 @@ class _Course:
         self._free.append(send)
 
     async def _exchange(self, row: int, send: Send, due_ns: int | None = None) -> None:
-        exchange = Exchange(self._job.recorder, row, self._job.plan.workload)
+        number, seq = self._requests.take()
+        self._job.recorder.target[row] = number
+        target = self._requests.target(number, seq)
+        exchange = Exchange(self._job.recorder, row, self._job.plan.workload, target)
         self._live[exchange] = None
         current.set(exchange)
         await exchange.carry_out(send, self._classify, due_ns)
@@ -261,6 +271,7 @@ class _Course:
 
     def _row_at_the_cap(self, due_ns: int) -> None:
         row, recorder = self._take(), self._job.recorder
+        recorder.target[row], _ = self._requests.take()
         recorder.due[row], recorder.done[row] = due_ns, perf_counter_ns()
         recorder.outcome[row] = Outcome.CLIENT
 

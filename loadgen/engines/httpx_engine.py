@@ -22,6 +22,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
+from functools import lru_cache
 from typing import Any
 
 import h11
@@ -30,6 +31,7 @@ import httpx
 
 from loadgen.engines import Job
 from loadgen.engines.clients import (
+    PREPARED,
     Exchange,
     Send,
     carry_out,
@@ -39,7 +41,7 @@ from loadgen.engines.clients import (
 )
 from loadgen.errors import UsageError
 from loadgen.outcome import Outcome
-from loadgen.plan import Plan
+from loadgen.plan import Plan, Target
 from loadgen.request import request_headers
 from loadgen.tls import tls_context
 
@@ -74,7 +76,8 @@ class HttpxEngine:
 
 
 def _check_http2(plan: Plan) -> None:
-    unsendable = [name for name, _ in plan.target.headers if name.lower() in _NOT_IN_HTTP2]
+    names = [name for target in plan.targets for name, _ in target.headers]
+    unsendable = [name for name in names if name.lower() in _NOT_IN_HTTP2]
     if plan.http2 and unsendable:
         raise UsageError(f"HTTP/2 has no {unsendable[0]} header: leave it out, or leave --http2 out")
 
@@ -84,13 +87,18 @@ def _client(job: Job, context: ssl.SSLContext | None) -> httpx.AsyncClient:
 
 
 def _sender(client: httpx.AsyncClient, job: Job) -> Send:
-    target = job.plan.target
-    # Made without the client, which would add headers of its own and the cookies it was given.
-    headers = [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in request_headers(job.plan)]
-    request = httpx.Request(target.method, target.url, headers=headers, content=target.body or None)
+    @lru_cache(PREPARED)
+    def prepare(target: Target) -> httpx.Request:
+        # Made without the client, which would add headers of its own and the cookies it was given. The path goes by
+        # its side, because httpx would encode it in its own way.
+        lines = request_headers(job.plan, target)
+        headers = [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in lines]
+        extensions = {"target": target.path.encode()}
+        content = target.body or None
+        return httpx.Request(target.method, target.origin, headers=headers, content=content, extensions=extensions)
 
     async def send(exchange: Exchange) -> None:
-        response = await client.send(request, stream=True, follow_redirects=False)
+        response = await client.send(prepare(exchange.target), stream=True, follow_redirects=False)
         try:
             exchange.head(response.status_code)
             async for _ in response.aiter_raw():
@@ -116,11 +124,11 @@ class _Transport(httpx.AsyncBaseTransport):
         )
         target = job.plan.target
         self._url = httpcore.URL(
-            scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
+            scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=b"/"
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends the request to the target's own path, whatever httpx made of it."""
+        """Sends the request to the run's server, and to the path in its extensions: httpcore takes it from there."""
         response = await self._pool.handle_async_request(
             httpcore.Request(
                 method=request.method,

@@ -3,6 +3,7 @@
     evidence   what may be looked at
     rows       what became of each request: timed out, shed, resent, served; when it arrived
     reading    what is derived from all, for all causes: the server's places, and who waited for one
+    by_target  whether times go by target, where there are several
     queueing   from arrivals and completions to the number of places
     shape      which of the five causes holds that exclude each other
     finding    the value, and the closed list of causes

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from loadgen.explain.by_target import is_alike_within, places_explain
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.order import Order
@@ -61,7 +62,29 @@ class Reading(Rows):
 
     @cached_property
     def fit(self) -> Fit | None:
-        """The concurrency limit that accounts for the released requests; None where there are too few."""
+        """The concurrency limit that accounts for the released requests; None where there are too few.
+
+        Of several targets one that would hold for some of them only is none.
+        """
+        fit, rows = self._fit_of_all, self.released
+        if fit is None or not fit.waiting or not self.evidence.samples.has_targets:
+            return fit
+        arrival_ns, done_ns = self.arrival_ns[rows], self.evidence.samples.done[rows]
+        waited = fit.start_ns - arrival_ns > WAIT_PART * fit.median_ns
+        if places_explain(self.evidence.samples.target[rows], fit.service_ns, waited):
+            return fit
+        queue = Queue(arrival_ns, done_ns)
+        return queue.fit_at(queue.n)
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether requests were to several targets, and their times are not even alike target by target."""
+        samples, rows = self.evidence.samples, self.released
+        return samples.has_targets and not is_alike_within(samples.target[rows], samples.response_ns[rows])
+
+    @cached_property
+    def _fit_of_all(self) -> Fit | None:
+        """The limit that accounts for them if they are all of one kind."""
         if count_of(self.released) < _FEWEST:
             return None
         if self._steps is not None:

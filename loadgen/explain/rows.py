@@ -65,6 +65,8 @@ class Rows:
         samples, evidence = self.evidence.samples, self.evidence
         away = np.isin(samples.status, (429, 503)) & evidence.answered
         away |= samples.outcome == Outcome.RESET
+        if samples.has_targets:  # what a target always answers is not said to make room
+            away &= np.isin(samples.target, samples.target[evidence.answered & ~away])
         response = samples.response_ns
         if not away.any() or not samples.ok.any():
             return np.zeros(len(samples), dtype=bool)

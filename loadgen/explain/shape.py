@@ -2,7 +2,7 @@
 
 | waited for a place? | service times | CPU all used | cause |
 |---|---|---|---|
-| no | alike | no, or not to be seen | overlapped |
+| no | alike (of several targets: those of each) | no, or not to be seen | overlapped |
 | no | | yes | cpu-shared |
 | no | twice that of a request sent alone, or more | | cpu-shared |
 | yes | in waves, one place | | serial |
@@ -46,6 +46,8 @@ def shape_of(reading: Reading) -> str | None:
     if reading.is_saturated and _shares_cpu(reading):
         return "cpu-shared"
     if not reading.is_limited:
+        if reading.is_mixed:
+            return None
         return "cpu-shared" if slowed_each_other(reading) else "overlapped"
     if reading.fit.limit == 1:
         return "serial"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
-from loadgen.plan import Plan
+from loadgen.outcome import Outcome
+from loadgen.plan import Plan, Target
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Times
+from loadgen.summary import NS_PER_MS, TargetSummary, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -33,12 +35,10 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
 
 def plan_data(plan: Plan) -> dict[str, Any]:
     """What was asked for. Secrets in headers are left out."""
-    target, workload = plan.target, plan.workload
+    workload = plan.workload
     return {
-        "url": target.url,
-        "method": target.method,
-        "headers": [[name, "(redacted)" if _SECRET.search(name) else value] for name, value in target.headers],
-        "body_bytes": len(target.body),
+        **_target_data(plan.target),
+        "targets": [{**_target_data(share.target), "weight": share.weight} for share in plan.mix],
         "requests": workload.requests,
         "concurrency": workload.concurrency,
         "kind": "open" if workload.is_open else "burst" if workload.is_burst else "closed",
@@ -56,6 +56,15 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "over_ms": plan.over_ms,
         "engine": plan.engine,
         "http2": plan.http2,
+    }
+
+
+def _target_data(target: Target) -> dict[str, Any]:
+    return {
+        "url": target.url,
+        "method": target.method,
+        "headers": [[name, "(redacted)" if _SECRET.search(name) else value] for name, value in target.headers],
+        "body_bytes": len(target.body),
     }
 
 
@@ -83,10 +92,10 @@ def run_data(run: Run) -> dict[str, Any]:
         "concurrency": summary.concurrency,
         "ok": summary.ok,
         "failed": summary.failed,
-        "failures": {outcome.label: count for outcome, count in summary.failures.items()},
+        "failures": _failures(summary.failures),
         "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
-        **dict.fromkeys([f"{name}_ms" for name in _TIMES]) | (times_data(summary.times) or {}),
+        **_times_or_none(summary.times),
         "over_ms": summary.over_ms,
         "over": summary.over,
         "service": times_data(summary.service),
@@ -108,7 +117,19 @@ def run_data(run: Run) -> dict[str, Any]:
             "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
             "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
         },
+        "targets": [_target_figures(number, figures) for number, figures in enumerate(summary.targets, start=1)],
         "findings": [finding_data(finding) for finding in run.findings],
+    }
+
+
+def _target_figures(number: int, figures: TargetSummary) -> dict[str, Any]:
+    return {
+        "target": number,
+        "requests": figures.requests,
+        "ok": figures.ok,
+        "failed": figures.failed,
+        "failures": _failures(figures.failures),
+        **_times_or_none(figures.times),
     }
 
 
@@ -118,6 +139,14 @@ _TIMES: Final = ("min", "p50", "p90", "p95", "p99", "max", "mean")
 def times_data(times: Times | None) -> dict[str, float | None] | None:
     """Times in ms by their names: min_ms, p50_ms, ..."""
     return None if times is None else {f"{name}_ms": _ms(getattr(times, f"{name}_ns")) for name in _TIMES}
+
+
+def _times_or_none(times: Times | None) -> dict[str, float | None]:
+    return dict.fromkeys([f"{name}_ms" for name in _TIMES]) | (times_data(times) or {})
+
+
+def _failures(failures: Mapping[Outcome, int]) -> dict[str, int]:
+    return {outcome.label: count for outcome, count in failures.items()}
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

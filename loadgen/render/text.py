@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Summary
+from loadgen.summary import NS_PER_MS, Summary, TargetSummary
 
 _SAME = 0.05
 """Service and response times that differ by no more are shown once."""
+_MOST_TARGETS = 20
+"""Lines of targets that a reader takes in."""
 
 
 def whole_ms(ns: float | None) -> str:
@@ -46,8 +48,42 @@ def metrics_line(summary: Summary) -> str:
 
 def failed_line(summary: Summary) -> str:
     """The classes of the failed requests, most frequent first."""
-    ordered = sorted(summary.failures.items(), key=lambda item: (-item[1], item[0]))
-    return "failed: " + " ".join(f"{outcome.label}={count}" for outcome, count in ordered)
+    return f"failed: {_failure_counts(summary.failures)}"
+
+
+def _failure_counts(failures: Mapping[Outcome, int]) -> str:
+    ordered = sorted(failures.items(), key=lambda item: (-item[1], item[0]))
+    return " ".join(f"{outcome.label}={count}" for outcome, count in ordered)
+
+
+def target_words(plan: Plan) -> str:
+    """What is asked for, in short: a method and a URL, or how many targets of which server."""
+    if plan.mix:
+        return f"{len(plan.mix):,} targets of {plan.target.origin}"
+    return f"{plan.target.method} {plan.target.url}"
+
+
+def target_lines(plan: Plan, summary: Summary) -> Iterator[str]:
+    """A line for each target, where there are several; of very many, the first ones."""
+    for number, (target, figures) in enumerate(zip(plan.targets, summary.targets, strict=False), start=1):
+        if number > _MOST_TARGETS:
+            yield f"targets {number} to {len(summary.targets)}: in --output-format json"
+            return
+        yield f"target {number} {target.method} {target.path}: {_target_figures(figures)}"
+
+
+def _target_figures(figures: TargetSummary) -> str:
+    times = figures.times
+    shown = {
+        "requests": figures.requests,
+        "ok": figures.ok,
+        "failed": figures.failed,
+        "p50_ms": whole_ms(times.p50_ns if times else None),
+        "p99_ms": whole_ms(times.p99_ns if times else None),
+        "max_ms": whole_ms(times.max_ns if times else None),
+    }
+    line = " ".join(f"{key}={value}" for key, value in shown.items())
+    return f"{line} {_failure_counts(figures.failures)}" if figures.failures else line
 
 
 def run_heading(plan: Plan, run: Run) -> str:
@@ -90,6 +126,7 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
         yield line
     if run.summary.failures:
         yield failed_line(run.summary)
+    yield from target_lines(plan, run.summary)
     if not quiet:
         for finding in run.findings:
             yield f"why: {finding.sentence}"

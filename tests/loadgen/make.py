@@ -19,6 +19,7 @@ _DTYPES: dict[str, type[np.signedinteger[Any]]] = {
     "outcome": np.int8,
     "reused": np.int8,
     "resent": np.int16,
+    "target": np.int16,
 }
 
 
@@ -26,7 +27,7 @@ def samples_of(rows: Sequence[Row]) -> Samples:
     """Samples of these rows; a column that a row leaves out has the value of an ok request that took no time."""
     default = {
         "due": 0, "begun": 0, "connected": 0, "first_byte": 0, "done": 0, "bytes_in": 0, "status": 200,
-        "outcome": int(Outcome.OK), "reused": 0, "resent": 0,
+        "outcome": int(Outcome.OK), "reused": 0, "resent": 0, "target": 0,
     }  # fmt: skip
     full = [default | row for row in rows]
     return Samples(

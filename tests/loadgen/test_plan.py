@@ -13,7 +13,7 @@ from loadgen.errors import UsageError
 from loadgen.load_options import LoadOptions
 from loadgen.options import EngineName, RequestOptions
 from loadgen.plan import Plan, Target, Workload, parse_header
-from loadgen.request import encode_request
+from loadgen.request import Requests
 from loadgen.schedule import make_schedule
 
 TARGET = Target.parse("http://127.0.0.1:8080/sleep")
@@ -21,7 +21,9 @@ TARGET = Target.parse("http://127.0.0.1:8080/sleep")
 
 def encoded(target: Target, *, close: bool) -> bytes:
     """The request in a burst, where no connection is used again, or in a closed load, where each is."""
-    return encode_request(Plan(target, Workload(requests=2, concurrency=2 if close else 1)))
+    constant = Requests(Plan(target, Workload(requests=2, concurrency=2 if close else 1))).constant
+    assert constant is not None
+    return constant
 
 
 T = TypeVar("T")

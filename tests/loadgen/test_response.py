@@ -224,7 +224,7 @@ def test_a_reader_reads_one_response_after_another(head_only: bool, responses: l
     for data in responses:
         if head_only and data.endswith(b"ok"):
             data = data[:-2]
-        reader.begin()
+        reader.begin(head_only=head_only)
         assert read(data, reader=reader) == read(data, head_only=head_only)
         assert reader.complete
 
@@ -232,7 +232,7 @@ def test_a_reader_reads_one_response_after_another(head_only: bool, responses: l
 def test_nothing_of_a_response_is_left_for_the_next() -> None:
     reader = ResponseReader(head_only=False)
     reader.feed(OK)
-    reader.begin()
+    reader.begin(head_only=False)
     assert (reader.complete, reader.status, reader.keep_alive) == (False, 0, False)
     assert not read(b"", eof=True, reader=reader).complete
 

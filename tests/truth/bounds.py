@@ -66,6 +66,7 @@ def _evidence(begun: Ints, done: Ints, users: int) -> Evidence:
         outcome=np.zeros(n, dtype=np.int8),
         reused=(~first).astype(np.int8),
         resent=np.zeros(n, dtype=np.int16),
+        target=np.zeros(n, dtype=np.int16),
     )
     looks = tuple((25_000_000 * look, 0) for look in range(1, 40))
     return Evidence(samples, users, server=ServerView(queue=looks, cpu_s=1.0))

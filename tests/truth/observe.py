@@ -78,6 +78,7 @@ def samples_of(trace: Trace, *, sees_resends: bool) -> Samples:
         outcome=outcome,
         reused=reused.astype(np.int8),
         resent=resent if sees_resends else np.full_like(resent, MISSING),
+        target=np.zeros(len(begun), dtype=np.int16),
     )
 
 

@@ -45,8 +45,8 @@ class Connection:
     """A socket, and while it carries one, request number `index` (-1: none)."""
 
     __slots__ = (
-        "_bytes", "_reader", "_recv_into", "_retrans", "_reused", "_send", "_sent", "begun_ns", "fd", "index", "run",
-        "sock", "state",
+        "_bytes", "_memo", "_reader", "_recv_into", "_request", "_retrans", "_reused", "_send", "_sent", "begun_ns",
+        "fd", "index", "run", "sock", "state",
     )  # fmt: skip
 
     def __init__(self, run: WireRun, sock: socket.socket) -> None:
@@ -60,6 +60,8 @@ class Connection:
         self._recv_into: Callable[[bytearray], int] = sock.recv_into
         self._send: Callable[[bytes | memoryview], int] = sock.send
         self._reader: ResponseReader | None = None
+        self._request = run.request
+        self._memo = run.memo
         self._retrans = 0
         self._reused = False
         self._sent = 0
@@ -84,6 +86,8 @@ class Connection:
         self.index = index
         self._sent = 0
         self._bytes = 0
+        if self.run.varies:
+            self._request, self._memo = self.run.next_request(index)
         recorder = self.run.recorder
         now = perf_counter_ns()
         self.begun_ns = now
@@ -139,7 +143,7 @@ class Connection:
             self.run.preconnected(self, None)
 
     def _write(self) -> None:
-        request = self.run.request
+        request = self._request
         try:
             sent = self._send(request if self._sent == 0 else memoryview(request)[self._sent :])
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
@@ -173,7 +177,7 @@ class Connection:
             self._end(self._broken(error), perf_counter_ns())
             return
         now = perf_counter_ns()
-        memo = run.memo
+        memo = self._memo
         if size != memo.size or self._bytes or not buffer.startswith(memo.data):
             self._parse(bytes(memoryview(buffer)[:size]), now)
             return
@@ -213,9 +217,9 @@ class Connection:
         """What `_read` does with bytes that are not a known response."""
         reader = self._reader
         if reader is None:
-            reader = self._reader = ResponseReader(head_only=self.run.head_only)
+            reader = self._reader = ResponseReader(head_only=self._memo.head_only)
         elif self._bytes == 0:
-            reader.begin()
+            reader.begin(head_only=self._memo.head_only)
         whole = self._bytes == 0
         if whole and data:
             self.run.recorder.first_byte[self.index] = now
@@ -238,7 +242,7 @@ class Connection:
             outcome = Outcome.from_status(reader.status)
             if whole and data:
                 keep_alive = reader.keep_alive and self.run.reuse
-                self.run.memo.remember(data, reader.status, outcome, keep_alive=keep_alive)
+                self._memo.remember(data, reader.status, outcome, keep_alive=keep_alive)
             self._end(outcome, now, keep_alive=reader.keep_alive)
         elif not data:
             self._end(self._unanswered(Outcome.CLOSED), now)

@@ -43,10 +43,11 @@ class ResponseReader:
         self._parser = httptools.HttpResponseParser(self)
         self._reset()
 
-    def begin(self) -> None:
+    def begin(self, *, head_only: bool) -> None:
         """Makes ready for the next response on this connection."""
         if self._head_only:  # the old parser still waits for the body that an answer to HEAD does not have
             self._parser = httptools.HttpResponseParser(self)
+        self._head_only = head_only
         self._reset()
 
     def _reset(self) -> None:
@@ -142,15 +143,17 @@ class ResponseReader:
 
 
 class Memo:
-    """The last response that came whole in one read, and what it was.
+    """The last response of a target that came whole in one read, and what it was.
 
-    Parsing is a function of the bytes, so a read that equals it need not be parsed: most servers under a steady load
-    give the same answer again and again.
+    Parsing is a function of the bytes, and of whether they answer HEAD, so a read that equals it need not be parsed:
+    most servers under a steady load give the same answer again and again.
     """
 
-    __slots__ = ("data", "keep_alive", "outcome", "size", "status")
+    __slots__ = ("data", "head_only", "keep_alive", "outcome", "size", "status")
 
-    def __init__(self) -> None:
+    def __init__(self, *, head_only: bool) -> None:
+        """For answers to HEAD, or for others."""
+        self.head_only = head_only
         self.data = b""
         self.size = -1
         self.status = 0

@@ -15,7 +15,7 @@ from loadgen.engines.wire.response import Memo
 from loadgen.engines.wire.tls_connection import TlsConnection
 from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
-from loadgen.request import encode_request
+from loadgen.request import Requests
 from loadgen.samples import MISSING
 from loadgen.schedule import Schedule
 from loadgen.tls import tls_context
@@ -55,15 +55,18 @@ class WireRun:
         target, workload = job.plan.target, job.plan.workload
         self.recorder = job.recorder
         self.sockaddr = job.address.sockaddr
-        self.request = encode_request(job.plan)
-        self.head_only = target.method == "HEAD"
+        self._requests = Requests(job.plan, job.schedule.shard)
+        self.varies = self._requests.constant is None
+        """Whether each request is to be asked for by `next_request`; else all are `request`, and `memo` is of all."""
+        self.request = self._requests.constant or b""
         self.reuse = workload.reuses_connections
         self.tls = tls_context(target, alpn=("http/1.1",))
         self.server_hostname = target.host
         self._kind = Connection if self.tls is None else TlsConnection
         self.none_resent = 0 if HAS_TCP_INFO else MISSING
         self.request_size = len(self.request)
-        self.resend_visible_ns = _RESENT_ALONE_NS if self.request_size <= _ONE_SEGMENT else _RESENT_NS
+        longest = self._requests.longest if self.varies else self.request_size
+        self.resend_visible_ns = _RESENT_ALONE_NS if longest <= _ONE_SEGMENT else _RESENT_NS
         """Requests that were quicker are not asked how often their connection sent again."""
         self.next_index = 0
         """The row of the next request to begin; none is left at `last_index`."""
@@ -71,7 +74,8 @@ class WireRun:
         self.last_index = job.recorder.rows if job.schedule.requests is None else job.schedule.requests
         self.chain_until = 0
         """Up to this row a connection takes the next request by itself, without asking the run."""
-        self.memo = Memo()
+        self._memos = [Memo(head_only=target.method == "HEAD") for target in job.plan.targets]
+        self.memo = self._memos[0]
         self.buffer = bytearray(_READ_SIZE)
         """What is read goes here first, whatever the connection."""
         self.poller = make_poller()
@@ -223,7 +227,7 @@ class WireRun:
 
     def _allow_chains(self) -> None:
         """Whether a connection may go on by itself: only where nothing but an answer lets a request begin."""
-        may = self._is_closed and not self._schedule.think_ns and self._in_flight <= self._most
+        may = self._is_closed and not self.varies and not self._schedule.think_ns and self._in_flight <= self._most
         self.chain_until = self.last_index if may else 0
 
     def _begin_next(self, due_ns: int | None = None) -> None:
@@ -246,11 +250,18 @@ class WireRun:
         index = self.next_index
         self.next_index = index + 1
         recorder = self.recorder
+        recorder.target[index], _ = self._requests.take()
         recorder.due[index] = due_ns
         recorder.done[index] = perf_counter_ns()
         if self._is_closed:  # its users are due when they begin
             recorder.begun[index] = recorder.done[index] = due_ns
         recorder.outcome[index] = outcome
+
+    def next_request(self, index: int) -> tuple[bytes, Memo]:
+        """The request that goes out for this row, where they vary, and the memo of its answers."""
+        number, seq = self._requests.take()
+        self.recorder.target[index] = number
+        return self._requests.encoded(number, seq), self._memos[number - 1]
 
     # What the agenda tells
 
