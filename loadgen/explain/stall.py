@@ -4,19 +4,23 @@ Its mark: a pause in completions that those in flight cannot have made by chance
 when the pause begins; how many of the requests that last as long end within the next moments, the others tell. If many
 should have ended in the pause and none did, and those that end after it took longer than usual, the clock's time was
 lost and not the requests' own. Two kinds of requests, fast ones and slow ones, make a pause too, but in no single
-burst can that be told from a stand-still, and none is named then: whoever is in flight is one of the slow ones.
+burst can that be told from a stand-still, and none is named then: whoever is in flight is one of the slow ones. Where
+the kinds are known, as those of several targets are, each request is held against its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadgen.explain.evidence import Mask, milliseconds
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import unseen_resends
+from loadgen.explain.queueing import Floats
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import counted, joined, spoken_ms
 from loadgen.samples import MISSING, Ints
@@ -29,6 +33,10 @@ _LAGS: Final = 1.2
 """Of the generator's own event loop: what stood still for about as long may be the generator, or the machine."""
 _SURE: Final = 14.0
 """-ln of the chance that the requests in flight made a pause by themselves; there may be thousands of pauses."""
+_SURE_PER_TARGET: Final = 0.5
+"""More for each further target: the half request that is added for each weighs so much at most."""
+_FEWEST_OF_TARGET: Final = 5
+_MOST_TARGETS: Final = 50
 _FEWEST: Final = 3
 _MOST_PAUSES: Final = 64
 _MOST_NAMED: Final = 4
@@ -86,10 +94,17 @@ def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
     # What the kernel sends again comes in bursts with pauses between them: unseen, they would pass for stand-stills.
     if not reading.evidence.sees_resends and reading.resent.any():
         return ()
+    # Nor is it known how long those were worked on that waited for a place among requests of another kind.
+    if reading.is_mixed and not reading.is_limited:
+        return ()
     rows = rows[np.argsort(reading.evidence.samples.done[rows], kind="stable")]
     done, start = reading.evidence.samples.done[rows], reading.start_ns[rows]
-    lost = done - start - reading.median_service_ns
-    service = np.sort(done - start)
+    target = reading.evidence.samples.target[rows]
+    service = {number: np.sort((done - start)[target == number]) for number in _told(target)}
+    if not service:
+        return ()
+    lost = done - start - _usual_ns(reading, target, service)
+    sure = _SURE + _SURE_PER_TARGET * (len(service) - 1)
     pauses = np.diff(done)
     lag_ns = 1e6 * reading.evidence.use.loop_lag_max_ms
     least = max(_LEAST_NS, _LEAST_PART * reading.median_service_ns, _LAGS * lag_ns)
@@ -99,14 +114,31 @@ def stretches_of(reading: Reading) -> tuple[Stretch, ...]:
     for at in np.sort(longest[pauses[longest] >= least]) + 1:
         begin, end = int(done[at - 1]), int(done[at])
         pause = end - begin
-        in_flight = start[at:][start[at:] <= begin]
-        if _unlikeliness(begin - in_flight, pause, service) < _SURE:
+        flies = start[at:] <= begin
+        age, kind = begin - start[at:][flies], target[at:][flies]
+        if sum(_unlikeliness(age[kind == number], pause, times) for number, times in service.items()) < sure:
             continue
         held = np.flatnonzero((start <= begin) & (done >= end) & (lost > 0.1 * pause) & (lost < 1.5 * pause))
         # Waves have pauses of a service time between them: it is what was lost that must be more than noise.
         if len(held) >= _FEWEST and float(lost[held].max()) >= least:
             found.append(Stretch(begin, end, rows[held]))
     return tuple(found)
+
+
+def _told(target: NDArray[np.int16]) -> list[int]:
+    """The numbers of targets with enough requests to tell how long they take; none where there are too many."""
+    numbers, counts = np.unique(target, return_counts=True)
+    told: list[int] = numbers[counts >= _FEWEST_OF_TARGET].tolist()
+    return told if len(told) <= _MOST_TARGETS else []
+
+
+def _usual_ns(reading: Reading, target: NDArray[np.int16], service: Mapping[int, Ints]) -> Floats:
+    """The usual service time of each row's target; of one that is not told, of all."""
+    usual = np.full(len(target), reading.median_service_ns)
+    if reading.evidence.samples.has_targets:
+        for number, times in service.items():
+            usual[target == number] = np.median(times)
+    return usual
 
 
 def _unlikeliness(age_ns: Ints, pause_ns: int, service_ns: Ints) -> float:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from loadgen.errors import DataError
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Samples
-from loadgen.store import CSV_HEADER, csv_rows, json_data, read_csv, read_json
+from loadgen.store import CSV_HEADER, CSV_HEADER_OF_TARGETS, csv_rows, json_data, read_csv, read_json
 from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
 
 Runs = dict[int, Samples]
@@ -62,6 +62,18 @@ def test_a_stage_never_reached_is_an_empty_field_and_null() -> None:
     assert columns["connected_ns"] == columns["status"] == columns["resent"] == [None]
     assert columns["outcome"] == ["reset"]
     assert columns["due_ns"] == [0]
+
+
+def test_the_target_is_a_column_only_where_there_are_several() -> None:
+    assert "target" not in json_data(TWO_RUNS)["runs"][0]["columns"]
+    runs = {3: samples_of([{"target": 1}, {"target": 32767}, {"target": MISSING}])}
+    lines = [CSV_HEADER_OF_TARGETS, *csv_rows(3, runs[3])]
+    text = "".join(",".join("" if value is None else str(value) for value in line) + "\n" for line in lines)
+    assert [line.rpartition(",")[2] for line in text.splitlines()] == ["target", "1", "32767", ""]
+    assert_equal(read_csv(io.StringIO(text)), runs)
+    assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+    with pytest.raises(DataError, match=r"line 3: 13 fields, not 12"):
+        read_csv(io.StringIO(f"{HEADER}\n{GOOD}\n{GOOD.replace('1,0', '1,1', 1)},1\n"))
 
 
 HEADER = ",".join(CSV_HEADER)
