@@ -48,6 +48,11 @@ class Template:
         """Whether there is a placeholder in it."""
         return bool(self._order)
 
+    @property
+    def has_uuid(self) -> bool:
+        """Whether one of them is `{uuid}`."""
+        return _NAMES.index(b"uuid") in self._order
+
     def fill(self, values: Values) -> bytes:
         """The bytes of one request."""
         return self._format % tuple([values[which] for which in self._order])

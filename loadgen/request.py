@@ -62,15 +62,15 @@ class Requests:
     def encoded(self, target: int, seq: int) -> bytes:
         """The whole request, as HTTP/1.1 has it."""
         pattern = self._patterns[target - self._first]
-        return pattern.constant if pattern.constant is not None else pattern.encoded(self._values(seq))
+        return pattern.constant if pattern.constant is not None else pattern.encoded(self._values(pattern, seq))
 
     def target(self, target: int, seq: int) -> Target:
         """The target with its placeholders filled in."""
         pattern = self._patterns[target - self._first]
-        return pattern.filled(self._values(seq)) if pattern.varies else pattern.target
+        return pattern.filled(self._values(pattern, seq)) if pattern.varies else pattern.target
 
-    def _values(self, seq: int) -> Values:
-        return b"%d" % seq, self._new_uuid()
+    def _values(self, pattern: _Pattern, seq: int) -> Values:
+        return b"%d" % seq, self._new_uuid() if pattern.has_uuid else b""
 
 
 class _Pattern:
@@ -81,6 +81,7 @@ class _Pattern:
         self._body = Template(target.body)
         self._states_length = _needs_length(target)
         self.varies = self._head.varies or self._body.varies
+        self.has_uuid = self._head.has_uuid or self._body.has_uuid
         self.target = target
         self.constant: bytes | None = None
         if not self.varies:
