@@ -64,7 +64,7 @@ def _show_version(wanted: bool) -> None:
 def fire(
     url: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[URL...]", help=f"http:// or https://. Default: {DEFAULT_URL}.", show_default=False),
+        typer.Argument(metavar="URL", help=f"http:// or https://. Default: {DEFAULT_URL}.", show_default=False),
     ] = None,
     n: opt.Requests = None,
     concurrency: opt.Concurrency = None,

@@ -47,6 +47,13 @@ def test_with_prior_knowledge(plain: H2Server) -> None:
     assert plain.bodies == [b"body"] * 5
 
 
+def test_placeholders_are_filled_in(plain: H2Server) -> None:
+    fire("httpx", f"http://127.0.0.1:{plain.port}/ok?n={{seq}}", 4, 2, http2=True, method="POST", body=b"n={seq}")
+
+    assert sorted(request[":path"] for request in plain.received) == [f"/ok?n={number}" for number in range(4)]
+    assert sorted(plain.bodies) == [b"n=%d" % number for number in range(4)]
+
+
 def test_below_a_burst_connections_are_used_again(plain: H2Server) -> None:
     samples = fire("httpx", f"http://127.0.0.1:{plain.port}/ok", 20, 4, http2=True)
 
