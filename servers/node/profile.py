@@ -23,7 +23,7 @@ def _command(values: Values, host: str, port: int) -> list[str]:
 
 NODE_HTTP: Final = Profile(
     name="node",
-    server="Node.js http",
+    server="Node's http",
     knobs=(Knob("backlog", 511, "length asked for the accept queue", Whole(1, 65_535)),),
     limits=lambda _: "nothing but the CPU (one event loop)",
     concurrency_limit=lambda _: None,

@@ -40,7 +40,7 @@ def line(process: subprocess.Popen[str]) -> str:
             "nothing but the CPU (a greenlet a request, one thread)",
             signal.SIGTERM,
         ),
-        ("node", "Node.js http", "nothing but the CPU (one event loop)", signal.SIGTERM),
+        ("node", "Node's http", "nothing but the CPU (one event loop)", signal.SIGTERM),
     ],
 )
 def test_serves_until_stopped(place: Place, spec: str, server: str, limit: str, number: signal.Signals) -> None:
