@@ -104,6 +104,8 @@ def compare(
 
     instances = [parse_spec(spec) for spec in profile]
     check_capacity(plan)  # as the options and specs: found out before a server starts
+    for instance in instances:
+        instance.require_runtime()
     all_is_loaded()
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))

@@ -12,7 +12,8 @@ from loadgen.store import CSV_HEADER, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
 from servers.catalog import PROFILES, Instance
-from servers.profile import spoken
+from servers.profile import Profile, spoken
+from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
 
@@ -88,11 +89,12 @@ def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
 
 
 def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, and its knobs."""
+    """Every profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
     for profile in PROFILES.values():
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
         yield f"    limited by {profile.limits(defaults)}"
+        yield from _runtime_missing(profile)
         yield from _aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
@@ -100,6 +102,13 @@ def profile_list() -> Iterator[str]:
             ]
         )
         yield ""
+
+
+def _runtime_missing(profile: Profile) -> Iterator[str]:
+    if profile.runtime is not None:
+        found = profile.runtime.seen()
+        if not profile.runtime.serves(found):
+            yield f"    needs {profile.runtime.needs}: {there(found)}; to install it: {profile.runtime.install}"
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:
