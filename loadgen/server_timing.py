@@ -3,8 +3,8 @@ durations out.
 
     Server-Timing: acquire;dur=12.3, work;dur=100.1;desc="the query"
 
-A field is a list of metrics: a name, then parameters, of which `dur` is a duration in milliseconds. What is malformed is
-left out, and so is a metric without a duration: missing is not 0.
+A field is a list of metrics: a name, then parameters, of which `dur` is a duration in milliseconds. What is malformed
+is left out, and so is a metric without a duration: missing is not 0.
 """
 
 from __future__ import annotations
