@@ -43,9 +43,9 @@ class Received:
 class Server:
     """An HTTP/1.1 server on a free port, in a thread of its own; entered, it listens.
 
-    `/sleep/MS` answers after so many milliseconds, `/timed/MS` so too and says so in Server-Timing, `/status/CODE` with that status, `/never` not at all, `/close` by
-    closing the connection; any other path at once. Each answer has the body `ok` and keeps the connection unless the
-    request says otherwise.
+    `/sleep/MS` answers after so many milliseconds, `/timed/MS` so too and says so in Server-Timing, `/status/CODE` with
+    that status, `/never` not at all, `/close` by closing the connection; any other path at once. Each answer has the
+    body `ok` and keeps the connection unless the request says otherwise.
     """
 
     def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:

@@ -47,6 +47,8 @@ class OwnFigures:
 def own_figures(reading: Reading) -> OwnFigures:
     """What they say, for a reading that shows a limit."""
     timing, fit = reading.evidence.samples.server_timing, reading.fit
+    if not timing:
+        return OwnFigures()
     known = reading.start_ns != MISSING
     timed = known & np.any([column != MISSING for column in timing.values()], axis=0)
     waited, free = timed & reading.waited, timed & ~reading.waited

@@ -89,5 +89,7 @@ def timed_samples(draw: st.DrawFn) -> Samples:
     """The same with the server's own figures, each given for one request at least."""
     samples = draw(any_samples(5))
     column = st.lists(_STAGE, min_size=len(samples), max_size=len(samples)).filter(lambda values: max(values) >= 0)
-    columns = draw(st.dictionaries(st.from_regex(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}", fullmatch=True), column, max_size=8))
+    columns = draw(
+        st.dictionaries(st.from_regex(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}", fullmatch=True), column, max_size=8)
+    )
     return replace(samples, server_timing={name: np.array(values, dtype=np.int64) for name, values in columns.items()})

@@ -53,7 +53,8 @@ def test_what_a_server_writes_is_read(
 ) -> None:
     mark = '"' if quoted else ""
     metrics = [
-        f"{before}{name}{after};{before}dur={mark}{us // 1000}.{us % 1000:03}{mark}{after}" for name, us in written.items()
+        f"{before}{name}{after};{before}dur={mark}{us // 1000}.{us % 1000:03}{mark}{after}"
+        for name, us in written.items()
     ]
     fields = metrics if in_lines else [",".join(metrics[at : at + 50]) for at in range(0, len(metrics), 50)]
     assert durations_ns(fields) == {name: us * 1000 for name, us in written.items()}

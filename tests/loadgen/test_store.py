@@ -71,7 +71,9 @@ def test_a_figure_that_the_server_did_not_give_is_left_out_and_null() -> None:
     assert json_data(runs)["runs"][0]["server_timing_ns"] == {"acquire": [0, None], "work": [1_500_000, None]}
 
 
-@pytest.mark.parametrize("figures", ["work", "work=", "work=-1", "work=x", "=7", "a b=1", "a=1  b=2", "work=1,b=2", "ä=1"])
+@pytest.mark.parametrize(
+    "figures", ["work", "work=", "work=-1", "work=x", "=7", "a b=1", "a=1  b=2", "work=1,b=2", "ä=1"]
+)
 def test_damaged_figures_are_refused_with_the_line(figures: str) -> None:
     with pytest.raises(DataError, match="line 2"):
         read_csv(io.StringIO(f"{HEADER},server_timing_ns\n{GOOD},{figures}\n"))
