@@ -30,9 +30,10 @@ def samples_of(rows: Sequence[Row]) -> Samples:
         "outcome": int(Outcome.OK), "reused": 0, "resent": 0,
     }  # fmt: skip
     full = [default | row for row in rows]
-    return Samples(
-        **{name: np.array([row[name] for row in full], dtype=_DTYPES.get(name, np.int64)) for name in default}
-    )
+    columns: dict[str, Any] = {
+        name: np.array([row[name] for row in full], dtype=_DTYPES.get(name, np.int64)) for name in default
+    }
+    return Samples(**columns)
 
 
 def ok_rows(*response_ms: float) -> list[Row]:
