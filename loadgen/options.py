@@ -53,6 +53,10 @@ AllowRemote = Annotated[
     typer.Option("--allow-remote", help="Fire at a public address; its owner has agreed."),
 ]
 
+ServerTiming = Annotated[
+    bool, typer.Option("--server-timing", help="Keep and show the server's own figures (Server-Timing).")
+]
+
 Method = Annotated[
     str | None,
     typer.Option("-m", "--method", metavar="METHOD", help="Default: GET, with a body POST."),
@@ -146,6 +150,7 @@ class LoadOptions:
     over: str = "1500ms"
     timeout: str = "60s"
     connect_timeout: str | None = None
+    server_timing: bool = False
 
     def plan(self, target: Target) -> Plan:
         """The plan for a target.
@@ -171,4 +176,5 @@ class LoadOptions:
             engine=self.engine.value,
             http2=self.http2,
             allow_remote=self.allow_remote,
+            server_timing=self.server_timing,
         )

@@ -6,7 +6,8 @@ Times are integer nanoseconds from the run's release. A stage never reached is M
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadgen.outcome import Outcome
+from loadgen.server_timing import MOST_NAMES, durations_ns
 
 MISSING: Final = -1
 
@@ -46,6 +48,8 @@ class Samples:
     """1: the connection stood before the request began."""
     resent: NDArray[np.int16]
     """Segments retransmitted on the connection for this request, SYN included (TCP_INFO). MISSING: not to be seen."""
+    server_timing: Mapping[str, Ints] = field(default_factory=dict)
+    """ns; durations that the server gave, a column a metric. MISSING where it gave none, or no complete response."""
 
     def __len__(self) -> int:
         return len(self.due)
@@ -62,6 +66,10 @@ class Samples:
         return np.where(known, self.done - self.due, MISSING)
 
 
+COLUMNS: Final = tuple(column.name for column in fields(Samples) if column.name != "server_timing")
+"""The columns that all samples have."""
+
+
 class Recorder:
     """The columns while they are being written: by plain index, in raw clock readings.
 
@@ -70,7 +78,7 @@ class Recorder:
     third of what it costs with numpy.
     """
 
-    __slots__ = (*(field.name for field in fields(Samples)), "release_ns")
+    __slots__ = (*COLUMNS, "release_ns", "server_timing")
 
     def __init__(self, requests: int) -> None:
         missing64 = array("q", [MISSING])
@@ -85,6 +93,7 @@ class Recorder:
         self.outcome = array("b", [Outcome.CANCELLED]) * requests
         self.reused = array("b", [0]) * requests
         self.resent = array("h", [MISSING]) * requests
+        self.server_timing: dict[str, array[int]] = {}
         self.release_ns: int | None = None
         """The clock's reading at the release; times count from it."""
 
@@ -93,6 +102,15 @@ class Recorder:
         self.release_ns = perf_counter_ns()
         return self.release_ns
 
+    def note_server_timing(self, index: int, header_values: Iterable[str]) -> None:
+        """Writes the durations of a complete response; a column is made when its metric is first seen."""
+        for name, duration_ns in durations_ns(header_values).items():
+            if name not in self.server_timing:
+                if len(self.server_timing) == MOST_NAMES:
+                    continue
+                self.server_timing[name] = array("q", [MISSING]) * len(self.done)
+            self.server_timing[name][index] = duration_ns
+
     def samples(self) -> Samples:
         """The rows as they now stand, in the same memory: call it once, when nothing is written any more.
 
@@ -100,15 +118,16 @@ class Recorder:
         """
         now = perf_counter_ns()
         release = now if self.release_ns is None else self.release_ns
-        columns = {field.name: _view(getattr(self, field.name)) for field in fields(Samples)}
+        columns = {name: _view(getattr(self, name)) for name in COLUMNS}
         columns["due"] = columns["begun"]
         done = columns["done"]
         done[(done == MISSING) & (columns["begun"] != MISSING)] = now
         for column in (columns[name] for name in TIME_COLUMNS if name != "due"):
             np.subtract(column, release, out=column, where=column != MISSING)
-        for column in columns.values():
+        timing = {name: _view(column) for name, column in self.server_timing.items()}
+        for column in (*columns.values(), *timing.values()):
             column.flags.writeable = False
-        return Samples(**columns)
+        return Samples(**columns, server_timing=timing)
 
 
 def _view(column: array[int]) -> NDArray[Any]:

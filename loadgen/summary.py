@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,22 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class Durations:
+    """One of the server's own figures over the ok requests that have it, in ns."""
+
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    count: int
+
+    @classmethod
+    def of(cls, duration_ns: Ints) -> Durations:
+        """The figures of these durations, which must not be none."""
+        ordered = np.sort(duration_ns)
+        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99), int(ordered[-1]), len(ordered))
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
 
@@ -65,6 +81,10 @@ class Summary:
     resent: int | None
     """Requests whose connection retransmitted; None where that cannot be seen."""
     bytes_in: int
+    server_timing: dict[str, Durations] = field(default_factory=dict)
+    """The server's own figures by metric."""
+    with_server_timing: int = 0
+    """ok requests that have any of these."""
 
     @property
     def failed(self) -> int:
@@ -86,6 +106,7 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
     released = samples.begun[:concurrency]
     released = released[released != MISSING]
     seen = samples.resent != MISSING
+    timing = {name: ok & (column != MISSING) for name, column in samples.server_timing.items()}
     return Summary(
         requests=len(samples),
         concurrency=concurrency,
@@ -99,6 +120,10 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int) -> Summary:
         release_ns=int(released.max() - released.min()) if len(released) else None,
         resent=int((samples.resent[seen] > 0).sum()) if seen.any() else None,
         bytes_in=int(samples.bytes_in.sum()),
+        server_timing={
+            name: Durations.of(samples.server_timing[name][rows]) for name, rows in timing.items() if rows.any()
+        },
+        with_server_timing=int(np.any([*timing.values()], axis=0).sum()),
     )
 
 

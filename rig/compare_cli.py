@@ -59,6 +59,7 @@ def compare(
     preconnect: opt.Preconnect = False,
     disable_keepalive: opt.DisableKeepalive = False,
     engine: opt.Engine = opt.EngineName.WIRE,
+    server_timing: opt.ServerTiming = False,
     method: opt.Method = None,
     header: opt.Headers = None,
     body: opt.Body = None,
@@ -95,6 +96,7 @@ def compare(
         over=over,
         timeout=timeout,
         connect_timeout=connect_timeout,
+        server_timing=server_timing,
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
@@ -174,10 +176,10 @@ def _write_lines(lines: Iterable[str], out: TextIO) -> None:
 
 
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
-    from rig.render import ROWS_HEADER, rows
+    from rig.render import rows, rows_header
 
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(ROWS_HEADER)
+    writer.writerow(rows_header(measured))
     writer.writerows(rows(measured))
 
 

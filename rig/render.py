@@ -8,7 +8,7 @@ from typing import Any, Final
 from loadgen.explain.runs import limited_by
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
-from loadgen.store import CSV_HEADER, csv_rows
+from loadgen.store import csv_header, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
 from servers.catalog import PROFILES, Instance
@@ -16,8 +16,6 @@ from servers.profile import Profile, spoken
 from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
-
-ROWS_HEADER: Final = ("profile", *CSV_HEADER)
 
 _FIGURES: Final = ("wall", "p50")
 
@@ -80,11 +78,16 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
+def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
+    """The names of what `rows` gives."""
+    return ("profile", *csv_header(server_timing=measured[0].plan.server_timing))
+
+
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
-    """One row a request, in the order of ROWS_HEADER."""
+    """One row a request, in the order of `rows_header`."""
     for entry in measured:
         for run in entry.runs:
-            for row in csv_rows(run.number, run.samples):
+            for row in csv_rows(run.number, run.samples, server_timing=entry.plan.server_timing):
                 yield (entry.instance.spec, *row)
 
 

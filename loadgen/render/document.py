@@ -12,7 +12,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS
+from loadgen.summary import NS_PER_MS, Summary
 
 SCHEMA: Final = "loadgen/1"
 
@@ -51,6 +51,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "over_ms": plan.over_ms,
         "engine": plan.engine,
         "http2": plan.http2,
+        "server_timing": plan.server_timing,
     }
 
 
@@ -94,6 +95,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "resent": summary.resent,
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
         "bytes_in": summary.bytes_in,
+        "server_timing": server_timing_data(summary),
         "trusted": run.trusted,
         "interrupted": run.interrupted,
         "client": {
@@ -102,6 +104,14 @@ def run_data(run: Run) -> dict[str, Any]:
             "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
         },
         "findings": [finding_data(finding) for finding in run.findings],
+    }
+
+
+def server_timing_data(summary: Summary) -> dict[str, Any]:
+    """The server's own figures by metric."""
+    return {
+        name: {"p50_ms": _ms(took.p50_ns), "p99_ms": _ms(took.p99_ns), "max_ms": _ms(took.max_ns), "count": took.count}
+        for name, took in summary.server_timing.items()
     }
 
 
