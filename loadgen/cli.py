@@ -77,6 +77,7 @@ def fire(
     engine: opt.Engine = opt.EngineName.WIRE,
     http2: opt.Http2 = False,
     allow_remote: opt.AllowRemote = False,
+    server_timing: opt.ServerTiming = False,
     method: opt.Method = None,
     header: opt.Headers = None,
     body: opt.Body = None,
@@ -97,6 +98,7 @@ def fire(
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
+        server_timing,
     ).plan(target)  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
@@ -118,7 +120,7 @@ def _open_sinks(
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
     if samples is not None and output is not None and samples.resolve() == output.resolve():
         raise UsageError(f"--output and --samples are both {output}: name two files")
-    make_samples_sink = None if samples is None else samples_sink(samples)
+    make_samples_sink = None if samples is None else samples_sink(samples, server_timing=plan.server_timing)
     file = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
     sinks: list[Sink] = []
     match output_format:
@@ -127,7 +129,7 @@ def _open_sinks(
         case opt.OutputFormat.JSON:
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
-            sinks.append(CsvSink(file))
+            sinks.append(CsvSink(file, server_timing=plan.server_timing))
     if samples is not None and make_samples_sink is not None:
         sinks.append(EvidenceSink(samples))
         sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))

@@ -11,8 +11,8 @@ from pathlib import Path
 from loadgen.errors import DataError
 from loadgen.evidence_file import evidence_path, read_evidence
 from loadgen.explain import Finding, explain
-from loadgen.render.document import finding_data
-from loadgen.render.text import all_runs_lines, failed_line, metrics_line
+from loadgen.render.document import finding_data, server_timing_data
+from loadgen.render.text import all_runs_lines, failed_line, metrics_line, server_timing_line
 from loadgen.store import read_json, read_profiles_csv
 from loadgen.summary import Summary, summarize
 
@@ -60,6 +60,8 @@ def as_text(runs: Sequence[SavedRun]) -> Iterator[str]:
         for run in of_profile:
             yield f"-- N={run.summary.requests} run {run.number}"
             yield metrics_line(run.summary)
+            if run.summary.server_timing:
+                yield server_timing_line(run.summary)
             if run.summary.failures:
                 yield failed_line(run.summary)
             yield from (f"why: {finding.sentence}" for finding in run.findings)
@@ -74,6 +76,7 @@ def as_document(runs: Sequence[SavedRun]) -> Iterator[str]:
             "run": run.number,
             "requests": run.summary.requests,
             "ok": run.summary.ok,
+            "server_timing": server_timing_data(run.summary),
             "findings": [finding_data(finding) for finding in run.findings],
         }
         for run in runs

@@ -40,6 +40,7 @@ class LoadOptions:
     seed: int = 0
     max_in_flight: int | None = None
     stages: tuple[str, ...] = ()
+    server_timing: bool = False
 
     def plan(self, target: Target) -> Plan:
         """The plan for a target.
@@ -57,6 +58,7 @@ class LoadOptions:
             engine=self.engine.value,
             http2=self.http2,
             allow_remote=self.allow_remote,
+            server_timing=self.server_timing,
         )
 
     def workload(self) -> Workload:

@@ -81,6 +81,10 @@ AllowRemote = Annotated[
     typer.Option("--allow-remote", help="Fire at a public address; its owner has agreed."),
 ]
 
+ServerTiming = Annotated[
+    bool, typer.Option("--server-timing", help="Keep and show the server's own figures (Server-Timing).")
+]
+
 Method = Annotated[
     str | None,
     typer.Option("-m", "--method", metavar="METHOD", help="Default: GET, with a body POST."),

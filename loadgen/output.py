@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -15,7 +17,7 @@ from loadgen.render import text
 from loadgen.render.document import document
 from loadgen.runner import Run
 from loadgen.samples import Samples
-from loadgen.store import CSV_HEADER, csv_rows, json_data
+from loadgen.store import csv_header, csv_rows, json_data
 
 
 class Sink(Protocol):
@@ -71,14 +73,15 @@ class JsonSink:
 class CsvSink:
     """One row a request, as each run ends."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, *, server_timing: bool = False) -> None:
         self._file = file
+        self._server_timing = server_timing
         self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(CSV_HEADER)
+        self._writer.writerow(csv_header(server_timing=server_timing))
 
     def add(self, run: Run) -> None:
         """Writes the run's rows."""
-        self._writer.writerows(csv_rows(run.number, run.samples))
+        self._writer.writerows(csv_rows(run.number, run.samples, server_timing=self._server_timing))
         self._file.flush()
 
     def finish(self) -> None:
@@ -103,7 +106,7 @@ class JsonSamplesSink:
         self._file.flush()
 
 
-def samples_sink(path: Path) -> type[CsvSink] | type[JsonSamplesSink]:
+def samples_sink(path: Path, *, server_timing: bool = False) -> Callable[[TextIO], Sink]:
     """The sink, to be made over the open file, that a samples file's name asks for.
 
     Raises:
@@ -111,7 +114,7 @@ def samples_sink(path: Path) -> type[CsvSink] | type[JsonSamplesSink]:
     """
     match path.suffix:
         case ".csv":
-            return CsvSink
+            return partial(CsvSink, server_timing=server_timing)
         case ".json":
             return JsonSamplesSink
     raise UsageError(f"--samples {path}: the name must end in .csv or .json")

@@ -142,6 +142,8 @@ class Plan:
     http2: bool = False
     allow_remote: bool = False
     """Fire at a public address."""
+    server_timing: bool = False
+    """Keep the durations of each response's Server-Timing header."""
 
     def __post_init__(self) -> None:
         if self.runs < 1:

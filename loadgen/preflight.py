@@ -20,6 +20,11 @@ def room() -> int:
     return max(min(descriptors, _UNLIMITED if ports is None else ports), 1)
 
 
+def descriptor_room(limit: int) -> int:
+    """How many requests at once a limit on descriptors allows."""
+    return max(limit - kernel.open_descriptors() - _RESERVE, 0)
+
+
 def check_capacity(plan: Plan) -> None:
     """Raises the descriptor limit as far as it goes.
 
@@ -29,10 +34,10 @@ def check_capacity(plan: Plan) -> None:
     needed = plan.workload.concurrency
     limit = kernel.raise_descriptor_limit()
     if limit is not None:
-        room = limit - kernel.open_descriptors() - _RESERVE
+        room = descriptor_room(limit)
         if needed > room:
             raise CapacityError(
-                f"{needed:,} requests at once need as many descriptors, and {max(room, 0):,} fit here:"
+                f"{needed:,} requests at once need as many descriptors, and {room:,} fit here:"
                 f" ask for at most that many (-n or -c), or raise the hard limit, now {limit:,} (ulimit -Hn)"
             )
     ports = kernel.local_ports()

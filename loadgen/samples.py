@@ -6,8 +6,8 @@ Times are integer nanoseconds from the run's release. A stage never reached is M
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loadgen.outcome import Outcome
+from loadgen.server_timing import MOST_NAMES, durations_ns
 
 MISSING: Final = -1
 
@@ -26,15 +27,10 @@ MOST_KEPT: Final = 500_000
 """Rows kept one by one of a run whose number of requests nobody knows beforehand."""
 
 _MORE_ROWS: Final = 65_536
-_EMPTY: Final = {
-    **dict.fromkeys(TIME_COLUMNS, ("q", MISSING)),
-    "bytes_in": ("q", 0),
-    "status": ("h", MISSING),
-    "outcome": ("b", int(Outcome.CANCELLED)),
-    "reused": ("b", 0),
-    "resent": ("h", MISSING),
-}
-"""For each column its type code and what stands in a row before anything is known."""
+_TYPES: Final = {"status": "h", "outcome": "b", "reused": "b", "resent": "h"}
+"""The columns that are narrower than 64 bits."""
+_EMPTY: Final = {"bytes_in": 0, "outcome": int(Outcome.CANCELLED), "reused": 0}
+"""What stands in a row before anything is known, where that is not MISSING."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +57,8 @@ class Samples:
     """1: the connection stood before the request began."""
     resent: NDArray[np.int16]
     """Segments retransmitted on the connection for this request, SYN included (TCP_INFO). MISSING: not to be seen."""
+    server_timing: Mapping[str, Ints] = field(default_factory=dict)
+    """ns; durations that the server gave, a column a metric. MISSING where it gave none, or no complete response."""
 
     def __len__(self) -> int:
         return len(self.due)
@@ -77,6 +75,10 @@ class Samples:
         return np.where(known, self.done - self.due, MISSING)
 
 
+COLUMNS: Final = tuple(column.name for column in fields(Samples) if column.name != "server_timing")
+"""The columns that all samples have."""
+
+
 class Recorder:
     """The columns while they are being written: by plain index, in raw clock readings.
 
@@ -88,15 +90,16 @@ class Recorder:
     the rows that have ended are handed to `fold`, and their place is used again.
     """
 
-    __slots__ = (*(field.name for field in fields(Samples)), "_fold", "folded", "release_ns", "rows", "used")
+    __slots__ = (*COLUMNS, "_fold", "folded", "release_ns", "rows", "server_timing", "used")
 
     def __init__(
         self, requests: int, *, has_due_times: bool = False, fold: Callable[[Samples], None] | None = None
     ) -> None:
         """Rows for so many requests; `fold` takes rows when there are too many to be kept: without it all are."""
         self.rows = 0
-        for field in fields(Samples):
-            setattr(self, field.name, array(_EMPTY[field.name][0]))
+        for name in COLUMNS:
+            setattr(self, name, array(_TYPES.get(name, "q")))
+        self.server_timing: dict[str, array[int]] = {}
         if not has_due_times:
             self.due = self.begun
             """The same memory: in a burst and a closed workload a request is due when it begins."""
@@ -123,14 +126,14 @@ class Recorder:
 
     def _columns(self) -> Iterator[tuple[str, array[int]]]:
         """Each column once."""
-        for field in fields(Samples):
-            if field.name != "due" or self.due is not self.begun:
-                yield field.name, getattr(self, field.name)
+        for name in COLUMNS:
+            if name != "due" or self.due is not self.begun:
+                yield name, getattr(self, name)
+        yield from self.server_timing.items()
 
     def _extend(self, rows: int) -> None:
         for name, column in self._columns():
-            code, empty = _EMPTY[name]
-            column.extend(array(code, [empty]) * rows)
+            column.extend(array(column.typecode, [_EMPTY.get(name, MISSING)]) * rows)
         self.rows += rows
 
     def more(self, live: Sequence[int]) -> int | None:
@@ -159,12 +162,21 @@ class Recorder:
             view = _view(column)
             moved = view[kept]
             view[: len(kept)] = moved
-            view[len(kept) :] = _EMPTY[name][1]
+            view[len(kept) :] = _EMPTY.get(name, MISSING)
 
     def release(self) -> int:
         """Marks this moment as the run's release and returns it (perf_counter_ns)."""
         self.release_ns = perf_counter_ns()
         return self.release_ns
+
+    def note_server_timing(self, index: int, header_values: Iterable[str]) -> None:
+        """Writes the durations of a complete response; a column is made when its metric is first seen."""
+        for name, duration_ns in durations_ns(header_values).items():
+            if name not in self.server_timing:
+                if len(self.server_timing) == MOST_NAMES:
+                    continue
+                self.server_timing[name] = array("q", [MISSING]) * len(self.done)
+            self.server_timing[name][index] = duration_ns
 
     def samples(self) -> Samples:
         """The rows as they now stand, in the same memory: call it once, when nothing is written any more.
@@ -182,7 +194,8 @@ class Recorder:
             np.subtract(column, release, out=column, where=column != MISSING)
         for column in columns.values():
             column.flags.writeable = False
-        return Samples(**{"due": columns["begun"], **columns})
+        timing = {name: columns.pop(name) for name in self.server_timing}
+        return Samples(**{"due": columns["begun"], **columns}, server_timing=timing)
 
 
 def _view(column: array[int]) -> NDArray[Any]:

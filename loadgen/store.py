@@ -8,47 +8,58 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 import numpy as np
 
 from loadgen.errors import DataError
 from loadgen.outcome import Outcome
-from loadgen.samples import MISSING, TIME_COLUMNS, Samples
+from loadgen.samples import COLUMNS, MISSING, TIME_COLUMNS, Ints, Samples
+from loadgen.server_timing import MOST_NAMES, is_metric_name
 
 JSON_SCHEMA: Final = "loadgen-samples/1"
 
 _DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
-    **dict.fromkeys((*TIME_COLUMNS, "bytes_in"), np.int64),
+    **dict.fromkeys((*TIME_COLUMNS, "bytes_in", "server_timing"), np.int64),
     "status": np.int16,
     "outcome": np.int8,
     "reused": np.int8,
     "resent": np.int16,
 }
-_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent"))
+_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent", "server_timing"))
 _LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in _DTYPES.items()}
 _LABELS: Final = tuple(outcome.label for outcome in Outcome)
-_COLUMNS: Final = tuple(field.name for field in fields(Samples))
 
 
 def _public_name(column: str) -> str:
     return f"{column}_ns" if column in TIME_COLUMNS else column
 
 
-CSV_HEADER: Final = ("run", "request", *map(_public_name, _COLUMNS))
+CSV_HEADER: Final = ("run", "request", *map(_public_name, COLUMNS))
+_TIMING_HEADER: Final = (*CSV_HEADER, "server_timing_ns")
 
 
-def csv_rows(run: int, samples: Samples) -> Iterator[tuple[Any, ...]]:
-    """The rows of a run, in the order of CSV_HEADER."""
-    columns = [_to_public(name, getattr(samples, name)) for name in _COLUMNS]
+def csv_header(*, server_timing: bool) -> tuple[str, ...]:
+    """The first line of a file, with or without the server's own figures."""
+    return _TIMING_HEADER if server_timing else CSV_HEADER
+
+
+def csv_rows(run: int, samples: Samples, *, server_timing: bool = False) -> Iterator[tuple[Any, ...]]:
+    """The rows of a run, in the order of `csv_header`.
+
+    The server's figures stand in one field, as in `acquire=12300000 work=100100000`: the names are known only when all
+    responses have come, and rows are written as each run ends.
+    """
+    columns = [_to_public(name, getattr(samples, name)) for name in COLUMNS]
+    if server_timing:
+        columns.append(_timing_fields(samples))
     for request, row in enumerate(zip(*columns, strict=True)):
         yield (run, request, *row)
 
 
 def read_csv(file: TextIO) -> dict[int, Samples]:
-    """The runs of a file written with CSV_HEADER and `csv_rows`, by number.
+    """The runs of a file written with `csv_header` and `csv_rows`, by number.
 
     Raises:
         DataError: with the line, where it is not such a file.
@@ -56,26 +67,34 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
     reader = csv.reader(file)
     runs: dict[int, list[list[int]]] = {}
     rows: list[list[int]] = []
+    timings: dict[int, list[dict[str, int]]] = {}
     run = None
     try:
-        if tuple(next(reader, ())) != CSV_HEADER:
+        header = tuple(next(reader, ()))
+        if header not in (CSV_HEADER, _TIMING_HEADER):
             raise DataError(f"not a file of samples: line 1 must be {','.join(CSV_HEADER)}")
         for row in filter(None, reader):
-            if len(row) != len(CSV_HEADER):
-                raise ValueError(f"{len(row)} fields, not {len(CSV_HEADER)}")
+            if len(row) != len(header):
+                raise ValueError(f"{len(row)} fields, not {len(header)}")
             if run is None or int(row[0]) != run:
                 run = int(row[0])
                 if run in runs:
                     raise ValueError(f"run {run} has ended before")
                 rows = runs[run] = []
+                timings[run] = []
             if int(row[1]) != len(rows):
                 raise ValueError(f"request {row[1]} where {len(rows)} comes next")
-            rows.append([_from_public(name, value) for name, value in zip(_COLUMNS, row[2:], strict=True)])
+            end = len(CSV_HEADER)
+            rows.append([_from_public(name, value) for name, value in zip(COLUMNS, row[2:end], strict=True)])
+            timings[run].append(_timings_of("".join(row[end:])))
+        return {
+            run: _to_samples(dict(zip(COLUMNS, zip(*rows, strict=True), strict=True)), _by_name(timings[run]))
+            for run, rows in runs.items()
+        }
     except UnicodeDecodeError as error:  # met when a block is read, which says nothing of the line
         raise DataError(f"not a file of samples: {error}") from None
     except (ValueError, csv.Error) as error:
         raise DataError(f"not a file of samples, line {reader.line_num}: {error}") from None
-    return {run: _to_samples(dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))) for run, rows in runs.items()}
 
 
 def read_profiles_csv(file: TextIO) -> dict[tuple[str, int], Samples]:
@@ -103,7 +122,13 @@ def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:
     return {
         "schema": JSON_SCHEMA,
         "runs": [
-            {"run": run, "columns": {_public_name(name): _to_public(name, getattr(samples, name)) for name in _COLUMNS}}
+            {
+                "run": run,
+                "columns": {_public_name(name): _to_public(name, getattr(samples, name)) for name in COLUMNS},
+                "server_timing_ns": {
+                    name: _to_public("server_timing", column) for name, column in samples.server_timing.items()
+                },
+            }
             for run, samples in runs.items()
         ],
     }
@@ -123,9 +148,12 @@ def read_json(file: TextIO) -> dict[int, Samples]:
         for run in data["runs"]:
             if run["run"] in runs:
                 raise ValueError(f"run {run['run']} twice")
-            columns = {name: run["columns"][_public_name(name)] for name in _COLUMNS}
+            columns = {name: run["columns"][_public_name(name)] for name in COLUMNS}
+            timings = run.get("server_timing_ns", {})  # a file may be older than these
+            _check_names(timings)
             runs[int(run["run"])] = _to_samples(
-                {name: [_from_public(name, value) for value in values] for name, values in columns.items()}
+                {name: [_from_public(name, value) for value in values] for name, values in columns.items()},
+                {name: [_from_public("server_timing", value) for value in timings[name]] for name in timings},
             )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"not a file of samples: {error!r}") from None
@@ -155,8 +183,40 @@ def _from_public(name: str, value: object) -> int:
     raise ValueError(f"{_public_name(name)} {value!r} is not a number that can stand there")
 
 
-def _to_samples(columns: Mapping[str, Sequence[int]]) -> Samples:
+def _timing_fields(samples: Samples) -> list[str]:
+    """The server's figures of each request, as the CSV form has them."""
+    columns = {name: _to_public("server_timing", column) for name, column in samples.server_timing.items()}
+    return [
+        " ".join(f"{name}={column[row]}" for name, column in columns.items() if column[row] is not None)
+        for row in range(len(samples))
+    ]
+
+
+def _timings_of(text: str) -> dict[str, int]:
+    """The server's figures of a request by name."""
+    pairs = [part.partition("=") for part in text.split(" ")] if text else []
+    if not all(value for _, _, value in pairs):
+        raise ValueError(f"{text!r} is not name=ns, as in acquire=12300000 work=100100000")
+    timings = {name: _from_public("server_timing", value) for name, _, value in pairs}
+    _check_names(timings)
+    return timings
+
+
+def _by_name(rows: Sequence[Mapping[str, int]]) -> dict[str, list[int]]:
+    """A column a metric, in the order in which they first come."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    _check_names(names)
+    return {name: [row.get(name, MISSING) for row in rows] for name in names}
+
+
+def _check_names(names: Collection[str]) -> None:
+    if len(names) > MOST_NAMES or not all(map(is_metric_name, names)):
+        raise ValueError(f"server timing takes {MOST_NAMES} names at most, each one word")
+
+
+def _to_samples(columns: Mapping[str, Sequence[int]], timings: Mapping[str, Sequence[int]]) -> Samples:
     arrays = {name: np.array(values, dtype=_DTYPES[name]) for name, values in columns.items()}
-    if len({len(array) for array in arrays.values()}) > 1:
+    timing: dict[str, Ints] = {name: np.array(values, dtype=np.int64) for name, values in timings.items()}
+    if len({len(array) for array in (*arrays.values(), *timing.values())}) > 1:
         raise ValueError("columns of different lengths")
-    return Samples(**arrays)
+    return Samples(**arrays, server_timing=timing)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,22 @@ class Lateness:
 
 
 @dataclass(frozen=True, slots=True)
+class Durations:
+    """One of the server's own figures over the ok requests that have it, in ns."""
+
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    count: int
+
+    @classmethod
+    def of(cls, duration_ns: Ints) -> Durations:
+        """The figures of these durations, which must not be none."""
+        ordered = np.sort(duration_ns)
+        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99), int(ordered[-1]), len(ordered))
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
 
@@ -90,6 +106,10 @@ class Summary:
     """Open workloads: done - begun of the ok requests; `times` are from due."""
     lateness: Lateness | None = None
     """Open workloads: begun - due of those that were begun."""
+    server_timing: dict[str, Durations] = field(default_factory=dict)
+    """The server's own figures by metric."""
+    with_server_timing: int = 0
+    """ok requests that have any of these."""
 
     @property
     def failed(self) -> int:
@@ -111,6 +131,7 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
     released = samples.begun[: 0 if is_open else concurrency]
     released = released[released != MISSING]
     seen = samples.resent != MISSING
+    timing = {name: ok & (column != MISSING) for name, column in samples.server_timing.items()}
     return Summary(
         requests=len(samples),
         concurrency=_most_in_flight(samples) if is_open else concurrency,
@@ -127,6 +148,10 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
         is_burst=not is_open and concurrency >= len(samples),
         service=Times.of((samples.done - samples.begun)[ok]) if is_open and ok.any() else None,
         lateness=Lateness.of(samples) if is_open else None,
+        server_timing={
+            name: Durations.of(samples.server_timing[name][rows]) for name, rows in timing.items() if rows.any()
+        },
+        with_server_timing=int(np.any([*timing.values()], axis=0).sum()),
     )
 
 

@@ -1,7 +1,8 @@
 """The command `rig`: starts servers whose limits are known, fires at them, and compares.
 
-cli       the command: profiles, serve, compare
+cli       the command: profiles, serve, compare, doctor
 serving   one server in the foreground
 compare   several servers, measured in turns
+doctor    what it makes of a machine, one check a fact; machine reads the facts, trial fires a burst
 render    what a comparison prints: blocks and table, JSON, CSV
 """

@@ -13,6 +13,7 @@ from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
 from rig.compare_cli import COMPARE_EXAMPLES, compare
+from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from servers.errors import RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
@@ -71,6 +72,7 @@ def serve(
 
 
 app.command(epilog=COMPARE_EXAMPLES)(compare)
+app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

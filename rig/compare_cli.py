@@ -67,6 +67,7 @@ def compare(
     preconnect: opt.Preconnect = False,
     disable_keepalive: opt.DisableKeepalive = False,
     engine: opt.Engine = opt.EngineName.WIRE,
+    server_timing: opt.ServerTiming = False,
     method: opt.Method = None,
     header: opt.Headers = None,
     body: opt.Body = None,
@@ -110,6 +111,7 @@ def compare(
         seed=seed,
         max_in_flight=max_in_flight,
         stages=tuple(stage or ()),
+        server_timing=server_timing,
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
@@ -119,6 +121,8 @@ def compare(
 
     instances = [parse_spec(spec) for spec in profile]
     check_capacity(plan)  # as the options and specs: found out before a server starts
+    for instance in instances:
+        instance.require_runtime()
     all_is_loaded()
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
@@ -187,10 +191,10 @@ def _write_lines(lines: Iterable[str], out: TextIO) -> None:
 
 
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
-    from rig.render import ROWS_HEADER, rows
+    from rig.render import rows, rows_header
 
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(ROWS_HEADER)
+    writer.writerow(rows_header(measured))
     writer.writerows(rows(measured))
 
 

@@ -8,15 +8,14 @@ from typing import Any, Final
 from loadgen.explain.runs import limited_by
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
-from loadgen.store import CSV_HEADER, csv_rows
+from loadgen.store import csv_header, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
 from servers.catalog import PROFILES, Instance
-from servers.profile import spoken
+from servers.profile import Profile, spoken
+from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
-
-ROWS_HEADER: Final = ("profile", *CSV_HEADER)
 
 _FIGURES: Final = ("wall", "p50")
 
@@ -79,20 +78,26 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
+def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
+    """The names of what `rows` gives."""
+    return ("profile", *csv_header(server_timing=measured[0].plan.server_timing))
+
+
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
-    """One row a request, in the order of ROWS_HEADER."""
+    """One row a request, in the order of `rows_header`."""
     for entry in measured:
         for run in entry.runs:
-            for row in csv_rows(run.number, run.samples):
+            for row in csv_rows(run.number, run.samples, server_timing=entry.plan.server_timing):
                 yield (entry.instance.spec, *row)
 
 
 def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, and its knobs."""
+    """Every profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
     for profile in PROFILES.values():
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
         yield f"    limited by {profile.limits(defaults)}"
+        yield from _runtime_missing(profile)
         yield from _aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
@@ -100,6 +105,13 @@ def profile_list() -> Iterator[str]:
             ]
         )
         yield ""
+
+
+def _runtime_missing(profile: Profile) -> Iterator[str]:
+    if profile.runtime is not None:
+        found = profile.runtime.seen()
+        if not profile.runtime.serves(found):
+            yield f"    needs {profile.runtime.needs}: {there(found)}; to install it: {profile.runtime.install}"
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from servers.errors import UsageError
+from servers.errors import RuntimeMissing, UsageError
 from servers.profile import Knob, Profile, Value, Values
 from servers.table import PROFILES
 
@@ -43,6 +43,18 @@ class Instance:
     def processes(self) -> int:
         """How many processes announce themselves in its stats file. See `Profile`."""
         return self.profile.processes(self.values)
+
+    def require_runtime(self) -> None:
+        """Sees that what it runs on is here.
+
+        Raises:
+            RuntimeMissing: it is not; the message names the spec.
+        """
+        if self.profile.runtime is not None:
+            try:
+                self.profile.runtime.find()
+            except RuntimeMissing as missing:
+                raise RuntimeMissing(f"{self.spec}: {missing}") from None
 
     def command(self, host: str, port: int) -> list[str]:
         """The command that serves on `host` and `port`."""

@@ -75,8 +75,10 @@ def spawn(
 
     Raises:
         PortInUse: the given port is taken.
+        RuntimeMissing: what the server runs on is not here.
         UsageError: the server cannot listen on `host` and `port`.
     """
+    instance.require_runtime()
     if port:
         check_port(host, port)
     return RunningServer(instance, host, port, directory)

@@ -51,22 +51,41 @@ class Runtime:
     tells: str
     install: str
 
+    @property
+    def needs(self) -> str:
+        """What serves, in words: 'Java 21 or later'."""
+        return f"{self.name} {self.needed} or later"
+
+    def seen(self) -> Found | None:
+        """The first that is new enough; where none is, the newest of the others; None where there is none at all."""
+        too_old: list[Found] = []
+        for place in self.places():
+            found = _asked(place, self.ask, self.tells)
+            if self.serves(found):
+                return found
+            if found is not None:
+                too_old.append(found)
+        return max(too_old, key=lambda found: found.major, default=None)
+
+    def serves(self, found: Found | None) -> bool:
+        """Whether there is one, and it is new enough."""
+        return found is not None and found.major >= self.needed
+
     def find(self) -> Found:
         """The first that is new enough.
 
         Raises:
             RuntimeMissing: none is; the message tells the version found and needed, and what installs one.
         """
-        too_old: list[Found] = []
-        for place in self.places():
-            found = _asked(place, self.ask, self.tells)
-            if found is not None and found.major >= self.needed:
-                return found
-            if found is not None:
-                too_old.append(found)
-        best = max(too_old, key=lambda found: found.major, default=None)
-        there = "none was found" if best is None else f"found is {best.version} ({best.program})"
-        raise RuntimeMissing(f"{self.name} {self.needed} or later is needed; {there}; to install it: {self.install}")
+        found = self.seen()
+        if found is None or not self.serves(found):
+            raise RuntimeMissing(f"{self.needs} is needed; {there(found)}; to install it: {self.install}")
+        return found
+
+
+def there(found: Found | None) -> str:
+    """What was seen of a runtime, in words: 'found is 18.1.0 (/usr/bin/node)'."""
+    return "none was found" if found is None else f"found is {found.version} ({found.program})"
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from servers.calibrated.settings import concurrency_limit
+from servers.node.profile import NODE_HTTP
 from servers.profile import Flag, Knob, Pause, Profile, Values, Whole, spoken
 
 
@@ -165,6 +166,7 @@ _ALL: Final = (
         command=_module("servers.launch.uvicorn", "tokens", "backlog"),
         processes=lambda _: 1,
     ),
+    NODE_HTTP,
     Profile(
         name="calibrated",
         server="ours, asyncio",

@@ -61,6 +61,11 @@ RUN: Final = _closed(
         "resent": {"type": ["integer", "null"], "minimum": 0},
         "throughput_rps": _FIGURE,
         "bytes_in": _COUNT,
+        "server_timing": {
+            "type": "object",
+            "maxProperties": 8,
+            "additionalProperties": _closed({"p50_ms": _NUMBER, "p99_ms": _NUMBER, "max_ms": _NUMBER, "count": _COUNT}),
+        },
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
         "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
@@ -91,6 +96,7 @@ PLAN: Final = _closed(
         "over_ms": {"type": "integer", "minimum": 1},
         "engine": {"enum": ["wire", "aiohttp", "httpx"]},
         "http2": {"type": "boolean"},
+        "server_timing": {"type": "boolean"},
     }
 )
 

@@ -37,7 +37,7 @@ class Exchange:
 
     __slots__ = (
         "_before", "_due_s", "_limit", "_recorder", "_sock", "_workload", "bytes_in", "fault", "is_connected", "row",
-        "saw_eof",
+        "saw_eof", "server_timing",
     )  # fmt: skip
 
     def __init__(self, recorder: Recorder, row: int, workload: Workload) -> None:
@@ -51,6 +51,8 @@ class Exchange:
         self.bytes_in = 0
         self.saw_eof = False
         """The server closed its side. Set by engines that see it."""
+        self.server_timing: Sequence[str] = ()
+        """The Server-Timing fields of the response's head. Set by engines where the plan asks for them."""
         self.fault: Outcome | None = None
         """What went wrong on the wire, where an engine sees that more exactly than its library tells."""
 
@@ -111,6 +113,7 @@ class Exchange:
             async with asyncio.timeout_at(self._due_s + limit_s) as self._limit:
                 await send(self)
             outcome = Outcome.from_status(recorder.status[self.row])
+            recorder.note_server_timing(self.row, self.server_timing)
         except UsageError:
             raise
         except Exception as error:

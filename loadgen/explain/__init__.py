@@ -1,12 +1,13 @@
 """Samples and evidence -> Findings: why the numbers are what they are.
 
-    evidence   what may be looked at
-    rows       what became of each request: timed out, shed, resent, served; when it arrived
-    reading    what is derived from all, for all causes: the server's places, and who waited for one
-    queueing   from arrivals and completions to the number of places
-    shape      which of the five causes holds that exclude each other
-    finding    the value, and the closed list of causes
-    words      numbers in sentences
+    evidence     what may be looked at
+    rows         what became of each request: timed out, shed, resent, served; when it arrived
+    reading      what is derived from all, for all causes: the server's places, and who waited for one
+    queueing     from arrivals and completions to the number of places
+    shape        which of the five causes holds that exclude each other
+    own_figures  where the server's own figures (Server-Timing) put the waiting
+    finding      the value, and the closed list of causes
+    words        numbers in sentences
 
 and one module a cause. Each is a pure function from a Reading to a Finding, or none. A wrong reason is worse than none:
 what cannot be told apart from what was seen is said to be so.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import fit_details, fit_evidence, unseen_resends, waves_of
+from loadgen.explain.own_figures import OwnFigures, own_figures
 from loadgen.explain.reading import Reading
 from loadgen.explain.shape import NOT_IN_QUEUE, Held, held_in_accept_queue
 from loadgen.explain.words import counted, spoken_ms, waves_sum
@@ -14,7 +15,8 @@ def find(reading: Reading) -> Finding:
     """The finding, for a reading whose shape it is."""
     fit = reading.fit
     assert fit is not None
-    evidence = fit_evidence(reading)
+    own = own_figures(reading)
+    evidence = {**fit_evidence(reading), **own.evidence}
     held = held_in_accept_queue(reading)
     if held is not None:
         evidence["held_in_accept_queue"] = round(held.part, 2)
@@ -23,7 +25,7 @@ def find(reading: Reading) -> Finding:
         requests=count_of(reading.waited),
         sentence=(
             f"{_blurred(reading) if reading.is_blurred else _waves(reading)}"
-            f"{_place(reading, held)}{unseen_resends(reading)}."
+            f"{_place(reading, held, own)}{own.clause}{unseen_resends(reading)}."
         ),
         evidence=evidence,
         details=fit_details(reading),
@@ -55,10 +57,12 @@ def _blurred(reading: Reading) -> str:
     )
 
 
-def _place(reading: Reading, held: Held | None) -> str:
+def _place(reading: Reading, held: Held | None, own: OwnFigures) -> str:
     """Where they waited, as far as it could be seen."""
     assert reading.fit is not None
     if held is None:
+        if own.is_inside:
+            return ""
         return (
             f" (or it accepts no more than {reading.fit.limit:,} connections at once:"
             " the length of its accept queue during the run would tell)"

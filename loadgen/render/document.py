@@ -12,7 +12,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Times
+from loadgen.summary import NS_PER_MS, Summary, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -56,6 +56,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "over_ms": plan.over_ms,
         "engine": plan.engine,
         "http2": plan.http2,
+        "server_timing": plan.server_timing,
     }
 
 
@@ -101,6 +102,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "resent": summary.resent,
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
         "bytes_in": summary.bytes_in,
+        "server_timing": server_timing_data(summary),
         "trusted": run.trusted,
         "interrupted": run.interrupted,
         "client": {
@@ -118,6 +120,14 @@ _TIMES: Final = ("min", "p50", "p90", "p95", "p99", "max", "mean")
 def times_data(times: Times | None) -> dict[str, float | None] | None:
     """Times in ms by their names: min_ms, p50_ms, ..."""
     return None if times is None else {f"{name}_ms": _ms(getattr(times, f"{name}_ns")) for name in _TIMES}
+
+
+def server_timing_data(summary: Summary) -> dict[str, Any]:
+    """The server's own figures by metric."""
+    return {
+        name: {"p50_ms": _ms(took.p50_ns), "p99_ms": _ms(took.p99_ns), "max_ms": _ms(took.max_ns), "count": took.count}
+        for name, took in summary.server_timing.items()
+    }
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

@@ -44,6 +44,16 @@ def metrics_line(summary: Summary) -> str:
     return " ".join(f"{key}={value}" for key, value in shown.items())
 
 
+def server_timing_line(summary: Summary) -> str:
+    """The server's own figures, each metric's beside the other's."""
+    metrics = [
+        f"{name} p50={whole_ms(took.p50_ns)} p99={whole_ms(took.p99_ns)} max={whole_ms(took.max_ns)}"
+        for name, took in summary.server_timing.items()
+    ]
+    counted = f"{summary.with_server_timing} of {summary.ok} responses"
+    return f"server timing: {', '.join(metrics)} (ms, {counted})" if metrics else f"server timing: none ({counted})"
+
+
 def failed_line(summary: Summary) -> str:
     """The classes of the failed requests, most frequent first."""
     ordered = sorted(summary.failures.items(), key=lambda item: (-item[1], item[0]))
@@ -88,6 +98,8 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     yield metrics_line(run.summary)
     if (line := service_line(run.summary)) is not None:
         yield line
+    if plan.server_timing:
+        yield server_timing_line(run.summary)
     if run.summary.failures:
         yield failed_line(run.summary)
     if not quiet:

@@ -18,6 +18,7 @@ def test_defaults_are_those_of_the_design() -> None:
         "processes": "workers=2, backlog=2048",
         "async": "workers=1, backlog=2048, limit_concurrency=none",
         "async-threadpool": "tokens=40, backlog=2048",
+        "node": "backlog=511",
         "calibrated": "limit=0, service_ms=1000, jitter_ms=0, backlog=4096, connections=0, shed=false, stall=none",
     }
 
@@ -37,6 +38,7 @@ def test_defaults_are_those_of_the_design() -> None:
         ("async:limit_concurrency=none", "--limit-concurrency=none", "nothing but the CPU (one event loop)", None),
         ("async:limit_concurrency=50", "--limit-concurrency=50", "503 from 50 open connections on", 49),
         ("async-threadpool", "", "40 threads (AnyIO's default limiter)", 40),
+        ("node:backlog=10", "--backlog=10", "nothing but the CPU (one event loop)", None),
         ("calibrated", "", "nothing", None),
         ("calibrated:limit=7,shed=1", "--limit=7 --shed=true", "7 at once, 503 beyond", 7),
         (

@@ -11,7 +11,7 @@ from loadgen.engines import Job
 from loadgen.engines.wire.agenda import Agenda
 from loadgen.engines.wire.connection import Connection, State
 from loadgen.engines.wire.poller import make_poller
-from loadgen.engines.wire.response import Memo
+from loadgen.engines.wire.response import Memo, ResponseReader, TimingReader
 from loadgen.engines.wire.tls_connection import TlsConnection
 from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
@@ -57,6 +57,7 @@ class WireRun:
         self.sockaddr = job.address.sockaddr
         self.request = encode_request(job.plan)
         self.head_only = target.method == "HEAD"
+        self.reader_kind = TimingReader if job.plan.server_timing else ResponseReader
         self.reuse = workload.reuses_connections
         self.tls = tls_context(target, alpn=("http/1.1",))
         self.server_hostname = target.host
