@@ -1,0 +1,63 @@
+"""What is Spring's own, beside the suites over all servers."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from servers import process
+from servers.ports import free_port
+from servers.process import RunningServer, start
+from servers.work import POOL_SIZE
+from tests.servers.support import accept_queue_length, ask, ask_many, asking, counted, eventually, runnable
+from tests.servers.test_knobs import acquire_ms
+
+
+@pytest.fixture(scope="module")
+def virtual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    spec = "spring:virtual=true,accept_count=7"
+    with start(runnable(spec), "::1", directory=tmp_path_factory.mktemp("virtual")) as server:
+        yield server
+
+
+def test_virtual_threads_serve_and_say_so(virtual: RunningServer) -> None:
+    thread = ask(virtual, "/thread").json["thread"]
+    assert re.fullmatch(r"VirtualThread\[#\d+,tomcat-handler-\d+\]/runnable@ForkJoinPool-1-worker-\d+ virtual=true", thread)
+
+
+def test_virtual_threads_set_no_limit(virtual: RunningServer) -> None:
+    with asking(virtual, "/sleep?ms=400", 30) as answers:
+        assert eventually(lambda: counted(virtual).in_flight == 30)
+    assert {answer.result().status for answer in answers} == {200}
+
+
+def test_accept_count_is_the_length_of_the_accept_queue(virtual: RunningServer) -> None:
+    assert virtual.url == f"http://[::1]:{virtual.port}"
+    assert accept_queue_length(virtual.port, socket.AF_INET6) == 7
+
+
+def test_downstream_is_a_pool(virtual: RunningServer) -> None:
+    answers = ask_many(virtual, "/downstream?ms=300", 2 * POOL_SIZE)
+    assert sum(acquire_ms(answer.headers["server-timing"]) > 100 for answer in answers) == POOL_SIZE
+
+
+def test_threads_of_tomcat_serve_by_default(tmp_path: Path) -> None:
+    with start(runnable("spring"), directory=tmp_path) as server:
+        served_by = ask(server, "/thread").json
+    number = served_by["thread_id"]
+    thread = rf"Thread\[#{number},http-nio-127\.0\.0\.1-{server.port}-exec-\d+,5,main\] virtual=false"
+    assert re.fullmatch(thread, served_by["thread"])
+
+
+def test_another_port_is_tried_when_somebody_was_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = runnable("spring")
+    with socket.create_server(("127.0.0.1", 0)) as owner:
+        ports = [owner.getsockname()[1]]
+        monkeypatch.setattr(process, "free_port", lambda host: ports.pop() if ports else free_port(host))
+        with start(instance) as server:
+            assert server.port != owner.getsockname()[1]
+            assert not ports
