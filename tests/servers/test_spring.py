@@ -19,25 +19,26 @@ from tests.servers.test_knobs import acquire_ms
 
 @pytest.fixture(scope="module")
 def virtual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    spec = "spring:virtual=true,accept_count=7"
+    spec = "spring:virtual=true,accept_count=64"
     with start(runnable(spec), "::1", directory=tmp_path_factory.mktemp("virtual")) as server:
         yield server
 
 
 def test_virtual_threads_serve_and_say_so(virtual: RunningServer) -> None:
     thread = ask(virtual, "/thread").json["thread"]
-    assert re.fullmatch(r"VirtualThread\[#\d+,tomcat-handler-\d+\]/runnable@ForkJoinPool-1-worker-\d+ virtual=true", thread)
+    handler, carrier = r"VirtualThread\[#\d+,tomcat-handler-\d+\]", r"ForkJoinPool-1-worker-\d+"
+    assert re.fullmatch(rf"{handler}/runnable@{carrier} virtual=true", thread)
 
 
 def test_virtual_threads_set_no_limit(virtual: RunningServer) -> None:
-    with asking(virtual, "/sleep?ms=400", 30) as answers:
+    with asking(virtual, "/sleep?ms=1500", 30) as answers:
         assert eventually(lambda: counted(virtual).in_flight == 30)
     assert {answer.result().status for answer in answers} == {200}
 
 
 def test_accept_count_is_the_length_of_the_accept_queue(virtual: RunningServer) -> None:
     assert virtual.url == f"http://[::1]:{virtual.port}"
-    assert accept_queue_length(virtual.port, socket.AF_INET6) == 7
+    assert accept_queue_length(virtual.port, socket.AF_INET6) == 64
 
 
 def test_downstream_is_a_pool(virtual: RunningServer) -> None:
