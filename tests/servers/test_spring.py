@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from servers import process
-from servers.ports import free_port
+from servers.ports import says_port_in_use
 from servers.process import RunningServer, start
 from servers.work import POOL_SIZE
 from tests.servers.support import accept_queue_length, ask, ask_many, asking, counted, eventually, runnable
@@ -42,7 +41,8 @@ def test_accept_count_is_the_length_of_the_accept_queue(virtual: RunningServer) 
 
 
 def test_downstream_is_a_pool(virtual: RunningServer) -> None:
-    answers = ask_many(virtual, "/downstream?ms=300", 2 * POOL_SIZE)
+    answers = ask_many(virtual, "/downstream?ms=1000", 2 * POOL_SIZE)
+    # A place is free again only after 1,000 ms, less the time by which a request came later.
     assert sum(acquire_ms(answer.headers["server-timing"]) > 100 for answer in answers) == POOL_SIZE
 
 
@@ -54,11 +54,8 @@ def test_threads_of_tomcat_serve_by_default(tmp_path: Path) -> None:
     assert re.fullmatch(thread, served_by["thread"])
 
 
-def test_another_port_is_tried_when_somebody_was_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = runnable("spring")
-    with socket.create_server(("127.0.0.1", 0)) as owner:
-        ports = [owner.getsockname()[1]]
-        monkeypatch.setattr(process, "free_port", lambda host: ports.pop() if ports else free_port(host))
-        with start(instance) as server:
-            assert server.port != owner.getsockname()[1]
-            assert not ports
+def test_taken_port_is_known_from_its_own_words() -> None:
+    log = (
+        "Description:\n\nWeb server failed to start. Port 8080 was already in use.\n\nAction:\n\nIdentify and stop the"
+    )
+    assert says_port_in_use(log)
