@@ -53,15 +53,19 @@ class Build:
         """Where the built program is, or will be."""
         return cache() / f"{self.name}-{self._digest()}"
 
+    @property
+    def tools_needed(self) -> tuple[Runtime, ...]:
+        """The tools, as long as it is not built."""
+        return () if self.directory.is_dir() else self.tools
+
     def require_tools(self) -> None:
         """Sees that it is built, or can be.
 
         Raises:
             RuntimeMissing: it is not built, and a tool is not here.
         """
-        if not self.directory.is_dir():
-            for tool in self.tools:
-                tool.find()
+        for tool in self.tools_needed:
+            tool.find()
 
     def make(self, tell: Callable[[str], None] = lambda _: None) -> Path:
         """The folder of the program, which is built if it is not there; `tell` is given a line before that.

@@ -62,6 +62,15 @@ def test_missing_maven_is_one_line(place: Place, tmp_path: Path, command: str) -
     assert not (tmp_path / "cache").exists()
 
 
+def test_profiles_tells_the_tool_that_is_missing_until_it_is_built(place: Place, tools: Path) -> None:
+    needs = f"    needs Maven 3 or later: none was found; to install it: {MAVEN.install}\n"
+    assert place.run("profiles").stdout.count(needs) == 1
+    maven(tools, MADE)
+    place.run("build")
+    (tools / "mvn").unlink()
+    assert needs not in place.run("profiles").stdout
+
+
 @pytest.mark.parametrize("command", ["build spring", "serve spring --port 0"])
 def test_failed_build_is_one_line_and_the_end_of_its_output(place: Place, tools: Path, command: str) -> None:
     maven(tools, FAILED)
