@@ -12,9 +12,10 @@ from loadgen.command import HELP_OPTIONS, run_app
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
+from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
-from servers.errors import RuntimeMissing, ServersError, StartError
+from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
 \b
@@ -68,11 +69,14 @@ def serve(
     from servers.catalog import parse_spec
 
     all_is_loaded()
-    serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
+    instance = parse_spec(profile)
+    build_first([instance])
+    serve_until_stopped(instance, host, port, lambda line: print(line, flush=True))
 
 
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=DOCTOR_EXAMPLES)(doctor)
+app.command()(build)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,5 +86,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app,
         "rig",
         given or ["--help"],
-        {StartError: EXIT_NOTHING, RuntimeMissing: EXIT_NOTHING, ServersError: EXIT_USAGE},
+        dict.fromkeys((StartError, RuntimeMissing, ProgramError), EXIT_NOTHING) | {ServersError: EXIT_USAGE},
     )

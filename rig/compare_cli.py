@@ -17,6 +17,7 @@ from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from rig.build_cli import build_first
 
 if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
@@ -109,6 +110,7 @@ def compare(
     for instance in instances:
         instance.require_runtime()
     all_is_loaded()
+    build_first(instances)
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))

@@ -108,10 +108,12 @@ def profile_list() -> Iterator[str]:
 
 
 def _runtime_missing(profile: Profile) -> Iterator[str]:
-    if profile.runtime is not None:
-        found = profile.runtime.seen()
-        if not profile.runtime.serves(found):
-            yield f"    needs {profile.runtime.needs}: {there(found)}; to install it: {profile.runtime.install}"
+    tools = () if profile.build is None else profile.build.tools_needed
+    for runtime in (profile.runtime, *tools):
+        if runtime is not None:
+            found = runtime.seen()
+            if not runtime.serves(found):
+                yield f"    needs {runtime.needs}: {there(found)}; to install it: {runtime.install}"
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:

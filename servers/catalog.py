@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -45,16 +45,23 @@ class Instance:
         return self.profile.processes(self.values)
 
     def require_runtime(self) -> None:
-        """Sees that what it runs on is here.
+        """Sees that what it runs on is here, and that it is built or can be.
 
         Raises:
             RuntimeMissing: it is not; the message names the spec.
         """
-        if self.profile.runtime is not None:
-            try:
+        try:
+            if self.profile.runtime is not None:
                 self.profile.runtime.find()
-            except RuntimeMissing as missing:
-                raise RuntimeMissing(f"{self.spec}: {missing}") from None
+            if self.profile.build is not None:
+                self.profile.build.require_tools()
+        except RuntimeMissing as missing:
+            raise RuntimeMissing(f"{self.spec}: {missing}") from None
+
+    def build(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """Builds its program where that is not done yet. See `Build.make`."""
+        if self.profile.build is not None:
+            self.profile.build.make(tell)
 
     def command(self, host: str, port: int) -> list[str]:
         """The command that serves on `host` and `port`."""

@@ -10,32 +10,25 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import http.client
 import os
 import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
 from servers.catalog import Instance
 from servers.errors import ServersError, StartError
 from servers.groups import kill_group, signal_group
-from servers.launch import guard
+from servers.guarded import spawn_guarded
 from servers.ports import bracketed, check_port, free_port, says_port_in_use
 from servers.stats import STATS_VARIABLE, Counters, StatsFile
 
-READY_TIMEOUT_S: Final = 30.0
 STOP_GRACE_S: Final = 5.0
 
 _POLL_S: Final = 0.015
@@ -53,7 +46,7 @@ def start(
     port: int = 0,
     *,
     directory: Path | None = None,
-    ready_timeout_s: float = READY_TIMEOUT_S,
+    ready_timeout_s: float | None = None,
 ) -> RunningServer:
     """A server that is ready. See `spawn` for the arguments, and `RunningServer.wait_ready`."""
     server = spawn(instance, host, port, directory=directory)
@@ -75,12 +68,14 @@ def spawn(
 
     Raises:
         PortInUse: the given port is taken.
-        RuntimeMissing: what the server runs on is not here.
+        RuntimeMissing: what the server runs on, or is built with, is not here.
+        ProgramError: it could not be built.
         UsageError: the server cannot listen on `host` and `port`.
     """
     instance.require_runtime()
     if port:
         check_port(host, port)
+    instance.build()
     return RunningServer(instance, host, port, directory)
 
 
@@ -160,12 +155,16 @@ class RunningServer:
             return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
         return ""
 
-    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> Self:
+    def wait_ready(self, timeout_s: float | None = None) -> Self:
         """Return when every worker process is up and the ready path answers 200.
+
+        None waits for as long as the profile says.
 
         Raises:
             StartError: it exited, or was not ready in time; it is stopped by then.
         """
+        if timeout_s is None:
+            timeout_s = self.instance.profile.ready_timeout_s
         deadline = time.monotonic() + timeout_s
         attempts = _PORT_ATTEMPTS
         try:
@@ -229,18 +228,14 @@ class RunningServer:
         limit, processes = self.instance.concurrency_limit, self.instance.processes
         self._stats = StatsFile.create(self._stats_path, limit=limit, processes=processes)
         profile = self.instance.profile
-        command = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid())]
         with self.log_path.open("wb") as log:
-            self._process = _from_lasting_thread(
-                lambda: subprocess.Popen(
-                    [*command, *self.instance.command(self.host, self.port)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=profile.directory,
-                    env={**os.environ, **profile.environment, STATS_VARIABLE: str(self._stats_path)},
-                    start_new_session=True,
-                )
+            self._process = spawn_guarded(
+                self.instance.command(self.host, self.port),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=profile.directory,
+                env={**os.environ, **profile.environment, STATS_VARIABLE: str(self._stats_path)},
             )
 
     def _relaunch(self) -> None:
@@ -266,7 +261,7 @@ class RunningServer:
 
     def _start_error(self, what: str) -> StartError:
         tail = self.log_tail()
-        last = tail.rpartition("\n")[2].strip()
+        last = tail.rstrip().rpartition("\n")[2].strip()
         message = f"{self.instance.spec} {what}{f': {last}' if last else ''}"
         return StartError(message, log_tail=tail, log_path=self.log_path)
 
@@ -281,38 +276,3 @@ def _ending(returncode: int | None) -> str:
     if returncode is not None and returncode < 0:
         return signal.Signals(-returncode).name
     return f"exit status {returncode}"
-
-
-_Job = tuple[Callable[[], subprocess.Popen[bytes]], Future[subprocess.Popen[bytes]]]
-
-
-@functools.cache
-def _lasting_thread() -> SimpleQueue[_Job]:
-    """The queue of a thread that lives as long as this process.
-
-    A daemon, not an executor: a Ctrl-C in the midst of an executor's own bookkeeping leaves a thread that the
-    interpreter waits for at its end, for ever.
-    """
-    jobs: SimpleQueue[_Job] = SimpleQueue()
-
-    def work() -> None:
-        while True:
-            popen, result = jobs.get()
-            try:
-                result.set_result(popen())
-            except BaseException as error:
-                result.set_exception(error)
-
-    threading.Thread(target=work, name="loadrig-spawn", daemon=True).start()
-    return jobs
-
-
-def _from_lasting_thread(popen: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    """Run `popen` on the lasting thread.
-
-    To the kernel a child's parent is the thread that made it: made on a thread of the caller's that ends, the server
-    would be taken for an orphan and terminated (see `guard.die_with`).
-    """
-    result: Future[subprocess.Popen[bytes]] = Future()
-    _lasting_thread().put((popen, result))
-    return result.result()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from servers.builds import Build
     from servers.runtimes import Runtime
 
 Value: TypeAlias = int | bool | str | None
@@ -130,9 +131,11 @@ class Profile:
         processes: from the knobs' values, how many processes announce themselves in the stats file when they are ready
             to serve; 0 for a server that knows nothing of that file.
         ready: the path that answers 200 once the server is ready.
+        ready_timeout_s: how long that may take.
         environment: variables set in addition to the starter's.
         directory: where the command runs; None for the starter's own.
         runtime: what must be on the machine beside this Python; `command` raises RuntimeMissing where it is not.
+        build: how its program is built; the starter sees to that. None where it needs no building.
     """
 
     name: str
@@ -144,9 +147,11 @@ class Profile:
     option: Callable[[Knob, Value], str] = Knob.option
     processes: Callable[[Values], int] = lambda _: 0
     ready: str = "/stats"
+    ready_timeout_s: float = 30.0
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     runtime: Runtime | None = None
+    build: Build | None = None
 
     def knob(self, name: str) -> Knob | None:
         """The knob of that name, if it has one."""

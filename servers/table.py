@@ -10,6 +10,7 @@ from typing import Final
 from servers.calibrated.settings import concurrency_limit
 from servers.node.profile import NODE_HTTP
 from servers.profile import Flag, Knob, Pause, Profile, Values, Whole, spoken
+from servers.spring.profile import SPRING
 
 
 def _number(values: Values, name: str) -> int:
@@ -167,6 +168,7 @@ _ALL: Final = (
         processes=lambda _: 1,
     ),
     NODE_HTTP,
+    SPRING,
     Profile(
         name="calibrated",
         server="ours, asyncio",

@@ -33,6 +33,7 @@ SPECS = [
     "async:workers=2",
     "async-threadpool",
     "node",
+    "spring",
     "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""

@@ -41,7 +41,7 @@ def test_thread_tells_who_served(server: RunningServer) -> None:
     assert os.getpgid(served_by["process"]) == server.pid
     assert (served_by["greenlet"] is not None) == (server.instance.profile.name == "greenlets")
     assert (served_by["task"] is not None) == (server.instance.profile.name == "async")
-    on_pool = server.instance.profile.name in {"threads", "gthread", "async-threadpool"}
+    on_pool = server.instance.profile.name in {"threads", "gthread", "async-threadpool", "spring"}
     assert (served_by["thread_id"] != served_by["process"]) == on_pool
 
 

@@ -36,6 +36,7 @@ from tests.servers.support import (
         ("greenlets", 30, 30),
         ("async", 30, 30),
         ("node", 30, 30),
+        ("spring:threads=3", 10, 3),
         ("calibrated:limit=3", 10, 3),
         ("calibrated:connections=4", 10, 4),
         ("calibrated", 30, 30),

@@ -15,7 +15,7 @@ import pytest
 
 from servers import process
 from servers.catalog import Instance, Profile, parse_spec
-from servers.errors import PortInUse, StartError, UsageError
+from servers.errors import PortInUse, RuntimeMissing, StartError, UsageError
 from servers.ports import free_port
 from servers.process import RunningServer, spawn, start
 from tests.servers.support import SPECS, ask, asking, counted, eventually, group_of, runnable
@@ -194,8 +194,11 @@ time.sleep(600)
 
 
 def has_runtime(spec: str) -> bool:
-    runtime = parse_spec(spec).profile.runtime
-    return runtime is None or runtime.serves(runtime.seen())
+    try:
+        parse_spec(spec).require_runtime()
+    except RuntimeMissing:
+        return False
+    return True
 
 
 def test_servers_end_with_a_starter_that_is_killed(tmp_path: Path) -> None:
