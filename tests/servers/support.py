@@ -25,6 +25,9 @@ SPECS = [
     "async",
     "async:workers=2",
     "async-threadpool",
+    "granian",
+    "granian:workers=2",
+    "aiohttp",
     "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""
