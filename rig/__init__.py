@@ -1,6 +1,7 @@
 """The command `rig`: starts servers whose limits are known, fires at them, and compares.
 
 cli       the command: profiles, serve, compare
+options   what several commands take
 serving   one server in the foreground
 compare   several servers, measured in turns
 render    what a comparison prints: blocks and table, JSON, CSV

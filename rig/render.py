@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
@@ -11,8 +11,8 @@ from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.store import CSV_HEADER, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
-from servers.catalog import PROFILES, Instance
-from servers.profile import spoken
+from servers.catalog import Instance
+from servers.profile import Profile, limits_line, spoken
 
 SCHEMA: Final = "rig/1"
 
@@ -70,6 +70,7 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
                 "limits": entry.instance.limits,
                 "limited_by": limited_by(entry.findings),
                 "concurrency_limit": entry.instance.concurrency_limit,
+                "limit_known": entry.instance.limit_known,
                 "plan": plan_data(entry.plan),
                 "runs": [run_data(run) for run in entry.runs],
             }
@@ -87,12 +88,12 @@ def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
                 yield (entry.instance.spec, *row)
 
 
-def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, and its knobs."""
-    for profile in PROFILES.values():
+def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Each profile with its server, what limits it by default, and its knobs."""
+    for profile in profiles:
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
-        yield f"    limited by {profile.limits(defaults)}"
+        yield f"    {limits_line(profile.limits(defaults))}"
         yield from _aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
