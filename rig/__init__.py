@@ -1,6 +1,7 @@
 """The command `rig`: starts servers whose limits are known, fires at them, and compares.
 
-cli       the command: profiles, serve, compare, doctor
+cli       the command; the bigger ones in *_cli
+options   what several commands take
 serving   one server in the foreground
 compare   several servers, measured in turns
 doctor    what it makes of a machine, one check a fact; machine reads the facts, trial fires a burst

@@ -15,6 +15,7 @@ from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
 from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
+from rig.options import Config
 from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
@@ -48,11 +49,12 @@ def rig(version: Annotated[bool, typer.Option("--version", callback=_show_versio
 
 
 @app.command()
-def profiles() -> None:
+def profiles(config: Config = None) -> None:
     """Lists profiles, knobs, and what limits each."""
     from rig.render import profile_list
+    from servers.own.file import catalog
 
-    for line in profile_list():
+    for line in profile_list(catalog(config).values()):
         print(line)
 
 
@@ -61,15 +63,17 @@ def serve(
     profile: Annotated[str, typer.Argument(metavar="PROFILE", help="As in threads:threads=400. See rig profiles.")],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8080,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    config: Config = None,
 ) -> None:
     """Serves one profile until Ctrl-C."""
     if not host.strip():
         raise UsageError("--host '' is not accepted: give an address of this machine, as in 127.0.0.1")
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
+    from servers.own.file import catalog
 
     all_is_loaded()
-    instance = parse_spec(profile)
+    instance = parse_spec(profile, catalog(config))
     build_first([instance])
     serve_until_stopped(instance, host, port, lambda line: print(line, flush=True))
 

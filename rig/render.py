@@ -69,6 +69,7 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
                 "limits": entry.instance.limits,
                 "limited_by": limited_by(entry.findings),
                 "concurrency_limit": entry.instance.concurrency_limit,
+                "limit_known": entry.instance.limit_known,
                 "plan": plan_data(entry.plan),
                 "runs": [run_data(run) for run in entry.runs],
             }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import http.client
 import os
 import secrets
 import shutil
@@ -27,15 +26,16 @@ from servers.errors import ServersError, StartError
 from servers.groups import kill_group, signal_group
 from servers.guarded import spawn_guarded
 from servers.ports import bracketed, check_port, free_port, says_port_in_use
+from servers.readiness import not_ready
 from servers.stats import STATS_VARIABLE, Counters, StatsFile
 
 STOP_GRACE_S: Final = 5.0
 
 _POLL_S: Final = 0.015
-# Generous: the first request of a cold server, or a user's own ready path, may take its time.
-_ASK_TIMEOUT_S: Final = 3.0
 _PORT_ATTEMPTS: Final = 3
 _LOG_TAIL_LINES: Final = 20
+_LOG_TAIL_BYTES: Final = 16_384
+_LAST_LINE_CHARACTERS: Final = 300
 # Where a server listens on every address, the one it is asked at.
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -99,6 +99,7 @@ class RunningServer:
         self.log_path = self._directory / "server.log"
         self._stats_path = self._directory / "stats"
         self._last_counters: Counters | None = None
+        self._not_ready: str | None = None
         self._stopped = False
         # A Ctrl-C may come at any bytecode, also between this constructor's end and its caller's `with`.
         atexit.register(self._stop_at_exit)
@@ -151,20 +152,21 @@ class RunningServer:
 
     def log_tail(self) -> str:
         """The last lines that the server wrote."""
-        with contextlib.suppress(OSError):
-            return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
+        with contextlib.suppress(OSError), self.log_path.open("rb") as log:
+            # Of a server that writes a line a request, the whole would not fit into memory.
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
+            return "\n".join(log.read(_LOG_TAIL_BYTES).decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
         return ""
 
     def wait_ready(self, timeout_s: float | None = None) -> Self:
-        """Return when every worker process is up and the ready path answers 200.
+        """Return when every worker process is up and the ready path answers as it is to.
 
-        None waits for as long as the profile says.
+        `timeout_s` None leaves it at the profile's own time.
 
         Raises:
             StartError: it exited, or was not ready in time; it is stopped by then.
         """
-        if timeout_s is None:
-            timeout_s = self.instance.profile.ready_timeout_s
+        timeout_s = self.instance.profile.ready_timeout_s if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         attempts = _PORT_ATTEMPTS
         try:
@@ -175,7 +177,7 @@ class RunningServer:
                         raise self._start_error(f"ended ({_ending(self.returncode)}) before it was ready")
                     self._relaunch()
                 elif time.monotonic() > deadline:
-                    raise self._start_error(f"was not ready within {timeout_s:g} s")
+                    raise self._start_error(f"was not ready within {timeout_s:g} s ({self._not_ready})")
                 time.sleep(_POLL_S)
         except BaseException as error:
             self._stop(keep_log=isinstance(error, ServersError))
@@ -235,7 +237,11 @@ class RunningServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=profile.directory,
-                env={**os.environ, **profile.environment, STATS_VARIABLE: str(self._stats_path)},
+                env={
+                    **os.environ,
+                    **self.instance.environment(self.host, self.port),
+                    STATS_VARIABLE: str(self._stats_path),
+                },
             )
 
     def _relaunch(self) -> None:
@@ -248,20 +254,17 @@ class RunningServer:
         return _WILDCARDS.get(self.host, self.host)
 
     def _ready(self) -> bool:
-        if self._stats.read().workers < self.instance.processes:
+        workers, processes = self._stats.read().workers, self.instance.processes
+        if workers < processes:
+            self._not_ready = f"{workers} of its {processes} processes were"
             return False
-        connection = http.client.HTTPConnection(self._reachable_host, self.port, timeout=_ASK_TIMEOUT_S)
-        try:
-            connection.request("GET", self.instance.profile.ready, headers={"Connection": "close"})
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+        url = self.instance.ready_url(self.url, self._reachable_host, self.port)
+        self._not_ready = not_ready(url, self.instance.profile.ready_statuses)
+        return self._not_ready is None
 
     def _start_error(self, what: str) -> StartError:
         tail = self.log_tail()
-        last = tail.rstrip().rpartition("\n")[2].strip()
+        last = tail.rstrip().rpartition("\n")[2].strip()[:_LAST_LINE_CHARACTERS]
         message = f"{self.instance.spec} {what}{f': {last}' if last else ''}"
         return StartError(message, log_tail=tail, log_path=self.log_path)
 

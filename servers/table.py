@@ -86,6 +86,18 @@ def _async_limits(values: Values) -> str:
     return f"503 from {_many(_number(values, 'limit_concurrency'), 'open connection')}{each} on"
 
 
+def _granian_connections(values: Values) -> int:
+    # In each process, which stops accepting there; a connection that is kept alive holds its place while it is idle.
+    if values["backpressure"] is None:
+        return _number(values, "backlog") // _number(values, "workers")
+    return _number(values, "backpressure")
+
+
+def _granian_limits(values: Values) -> str:
+    workers, connections = _number(values, "workers"), _many(_granian_connections(values), "connection")
+    return f"{connections} accepted at once" if workers == 1 else f"{workers} processes of {connections} each"
+
+
 def _calibrated_limits(values: Values) -> str:
     limit, connections = _number(values, "limit"), _number(values, "connections")
     told = [f"{limit} at once{', 503 beyond' if values['shed'] else ''}"] if limit else []
@@ -169,6 +181,36 @@ _ALL: Final = (
     ),
     NODE_HTTP,
     SPRING,
+    Profile(
+        name="granian",
+        server="granian, Starlette async def",
+        knobs=(
+            _workers(1),
+            # It takes a smaller one for 128.
+            Knob("backlog", 1024, "length asked for the accept queue of each process", Whole(128, 65_535)),
+            Knob(
+                "backpressure",
+                None,
+                "connections accepted at once, in each process; none for backlog / workers",
+                Whole(1, 1_000_000, optional=True),
+            ),
+        ),
+        limits=_granian_limits,
+        concurrency_limit=lambda values: _number(values, "workers") * _granian_connections(values),
+        command=_module("servers.launch.granian", "workers", "backlog", "backpressure"),
+        processes=lambda values: _number(values, "workers"),
+        # Else, where the starter asks for them, what it says of a port in use is lost above its Rust frames.
+        environment={"RUST_BACKTRACE": "0"},
+    ),
+    Profile(
+        name="aiohttp",
+        server="aiohttp.web",
+        knobs=(_backlog(128),),
+        limits=lambda _: "nothing but the CPU (one event loop)",
+        concurrency_limit=lambda _: None,
+        command=_module("servers.launch.aiohttp", "backlog"),
+        processes=lambda _: 1,
+    ),
     Profile(
         name="calibrated",
         server="ours, asyncio",

@@ -34,6 +34,9 @@ SPECS = [
     "async-threadpool",
     "node",
     "spring",
+    "granian",
+    "granian:workers=2",
+    "aiohttp",
     "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""

@@ -21,6 +21,8 @@ def test_defaults_are_those_of_the_design() -> None:
         "async-threadpool": "tokens=40, backlog=2048",
         "node": "backlog=511",
         "spring": "threads=200, virtual=false, accept_count=100",
+        "granian": "workers=1, backlog=1024, backpressure=none",
+        "aiohttp": "backlog=128",
         "calibrated": "limit=0, service_ms=1000, jitter_ms=0, backlog=4096, connections=0, shed=false, stall=none",
     }
 
@@ -58,6 +60,10 @@ def test_defaults_are_those_of_the_design() -> None:
             "nothing but the CPU (a virtual thread a request)",
             None,
         ),
+        ("granian", "", "1024 connections accepted at once", 1024),
+        ("granian:backpressure=1", "--backpressure=1", "1 connection accepted at once", 1),
+        ("granian:workers=2,backlog=200", "--workers=2 --backlog=200", "2 processes of 100 connections each", 200),
+        ("aiohttp", "", "nothing but the CPU (one event loop)", None),
         ("calibrated", "", "nothing", None),
         ("calibrated:limit=7,shed=1", "--limit=7 --shed=true", "7 at once, 503 beyond", 7),
         (
