@@ -13,6 +13,8 @@ from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
 from rig.compare_cli import COMPARE_EXAMPLES, compare
+from rig.tasks.errors import TasksError
+from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
 from servers.errors import RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
@@ -71,6 +73,8 @@ def serve(
 
 
 app.command(epilog=COMPARE_EXAMPLES)(compare)
+app.command(epilog=TASKS_EXAMPLES)(tasks)
+app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,5 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app,
         "rig",
         given or ["--help"],
-        {StartError: EXIT_NOTHING, RuntimeMissing: EXIT_NOTHING, ServersError: EXIT_USAGE},
+        {
+            StartError: EXIT_NOTHING,
+            RuntimeMissing: EXIT_NOTHING,
+            TasksError: EXIT_NOTHING,
+            ServersError: EXIT_USAGE,
+        },
     )

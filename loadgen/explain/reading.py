@@ -5,7 +5,7 @@ A cause is a function of a Reading and returns a Finding or None. What became of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,7 @@ import numpy as np
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.order import Order
-from loadgen.explain.queueing import WAIT_PART, Fit, Queue
+from loadgen.explain.queueing import WAIT_PART, Fit, Queue, most_at_once
 from loadgen.explain.rows import Rows
 from loadgen.samples import MISSING, Ints
 
@@ -64,6 +64,8 @@ class Reading(Rows):
         """The concurrency limit that accounts for the released requests; None where there are too few."""
         if count_of(self.released) < _FEWEST:
             return None
+        if self._seen_at_once is not None:
+            return self._seen_fit(self._seen_at_once)
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -77,6 +79,32 @@ class Reading(Rows):
             queue = self._queue(self.released)
             return queue.fit_at(queue.n)
         return all_of_them if all_of_them.waiting else self._queue(self.released).fit_at(surely.limit)
+
+    @cached_property
+    def _seen_at_once(self) -> int | None:
+        """How many were worked on at once, where that was seen itself."""
+        started = self.evidence.started
+        if started is None:
+            return None
+        return most_at_once(started[self.released], self.evidence.samples.done[self.released])
+
+    def _seen_fit(self, limit: int) -> Fit:
+        """What was seen, with a limit that was seen too."""
+        rows, started = self.released, self.evidence.started
+        assert started is not None
+        service = self.evidence.samples.done[rows] - started[rows]
+        return replace(self._queue(rows).fit_at(limit), start_ns=started[rows], service_ns=service)
+
+    @property
+    def at_once(self) -> int:
+        """How many ran side by side: all that were released together, or the mean, by Little's law, where it was seen
+        when the work on each began."""
+        served = self.served
+        most = min(self.evidence.concurrency, count_of(served))
+        if self.evidence.started is None or not self.wall_s:
+            return most
+        worked_s = float((self.evidence.samples.done - self.evidence.started)[served].sum()) / 1e9
+        return max(1, round(worked_s / self.wall_s))
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
@@ -117,7 +145,7 @@ class Reading(Rows):
     @cached_property
     def possible_limit(self) -> int | None:
         """Where no limit was found: one that is as well possible, because there are too few requests to tell."""
-        if self.is_limited or not _FEWEST <= count_of(self.released) < FEW:
+        if self.is_limited or self._seen_at_once is not None or not _FEWEST <= count_of(self.released) < FEW:
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
@@ -163,6 +191,8 @@ class Reading(Rows):
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
         known = self.served & ~self.adrift & ~self.starved
+        if self.evidence.started is not None:
+            return np.where(known, self.evidence.started, MISSING)
         start = np.where(known, self.arrival_ns, MISSING)
         if self.fit is None or not self.is_limited:
             return start
@@ -173,7 +203,7 @@ class Reading(Rows):
     def _steps(self) -> int | None:
         """The limit, where waves are so clear that they need only be counted."""
         rows = self.released & ~self.resent
-        if count_of(rows) < _FEWEST:
+        if self._seen_at_once is not None or count_of(rows) < _FEWEST:
             return None
         queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
         limit = queue.steps()
