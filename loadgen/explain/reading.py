@@ -53,6 +53,9 @@ LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
 _FEWEST: Final = 2
+_SOME: Final = 0.02
+_WHOLE: Final = 0.75
+"""Of a service time: who waited for so long waited for one to end."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,17 @@ class Reading(Rows):
         return most_at_once(started[self.released], self.evidence.samples.done[self.released])
 
     def _seen_fit(self, limit: int) -> Fit:
-        """What was seen, with a limit that was seen too."""
+        """What was seen, with a limit that was seen too: none, where hardly any waited, and not for long."""
         rows, started = self.released, self.evidence.started
         assert started is not None
+        queue, arrival = self._queue(rows), self.arrival_ns[rows]
+        fit = queue.fit_at(limit)
         service = self.evidence.samples.done[rows] - started[rows]
-        return replace(self._queue(rows).fit_at(limit), start_ns=started[rows], service_ns=service)
+        usual = float(np.median(service))
+        # A worker that is slow to come, at its start, makes tasks wait too: of that the inferred start knows nothing.
+        wait = np.minimum(fit.start_ns, started[rows]) - arrival
+        few = count_of(wait > WAIT_PART * usual) < _SOME * limit and wait.max() < _WHOLE * usual
+        return replace(queue.fit_at(queue.n) if few else fit, start_ns=started[rows], service_ns=service)
 
     @property
     def at_once(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import psutil
 import pytest
 
 from loadgen.kernel import available_cpus
@@ -12,6 +15,9 @@ from rig.tasks.measure import ExecutorRuns, TasksPlan, disagreement, measure_tas
 from rig.tasks.render import tasks_data, tasks_lines
 from rig.tasks.work import Work
 from servers.work import integer_steps
+
+MORE_THAN_ONE = 1.1
+"""CPU seconds a second that one interpreter lock does not allow."""
 
 
 def measured(work: str, tasks: int, on: str, runs: int = 1) -> dict[str, ExecutorRuns]:
@@ -88,15 +94,23 @@ def test_result_of_computing_is_that_of_the_steps() -> None:
     }
 
 
-@pytest.mark.skipif(available_cpus() < 2, reason="one CPU: processes cannot compute side by side either")
-def test_threads_do_not_compute_side_by_side_and_processes_do() -> None:
-    entries = measured("cpu:300000", 6, "pool:1,pool:2,processes:2", runs=5)
+def test_threads_do_not_compute_side_by_side() -> None:
+    entries = measured("cpu:200000", 6, "pool:1,pool:2", runs=5)
     quickest = {spec: min(run.wall_ns for run in entry.runs) for spec, entry in entries.items()}
     assert quickest["pool:2"] > 0.7 * quickest["pool:1"]  # side by side it would take half
-    # How much of it a busy machine shows differs from run to run; under one interpreter lock it is none in any.
-    assert most_cores(entries["pool:2"]) < 1.15
-    assert most_cores(entries["processes:2"]) > 1.15
+    assert most_cores(entries["pool:2"]) < MORE_THAN_ONE
     assert causes(entries["pool:1"]) == {"serial"}
+
+
+@pytest.mark.skipif(available_cpus() < 2, reason="one CPU: processes cannot compute side by side either")
+def test_processes_compute_side_by_side() -> None:
+    idle_s, begun = psutil.cpu_times().idle, time.perf_counter()
+    # A busy machine does not show it in each run; under one interpreter lock, none would.
+    runs = (measured("cpu:300000", 6, "processes:2")["processes:2"] for _ in range(10))
+    if not any(most_cores(entry) > MORE_THAN_ONE for entry in runs):
+        idle = (psutil.cpu_times().idle - idle_s) / (time.perf_counter() - begun)
+        assert idle < 0.5, f"{idle:.1f} CPUs were idle and not used"
+        pytest.skip(f"other work left {idle:.1f} CPUs idle: too few to compute side by side on")
 
 
 def test_spinning_on_the_event_loop_is_one_after_another() -> None:
