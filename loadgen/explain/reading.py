@@ -5,7 +5,7 @@ A cause is a function of a Reading and returns a Finding or None. What became of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -14,8 +14,9 @@ import numpy as np
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.order import Order
-from loadgen.explain.queueing import WAIT_PART, Fit, Queue, most_at_once
+from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
+from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.samples import MISSING, Ints
 
 _SURELY_NOT: Final = -10.0
@@ -53,9 +54,6 @@ LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
 _FEWEST: Final = 2
-_SOME: Final = 0.02
-_WHOLE: Final = 0.75
-"""Of a service time: who waited for so long waited for one to end."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,10 @@ class Reading(Rows):
         """The concurrency limit that accounts for the released requests; None where there are too few."""
         if count_of(self.released) < _FEWEST:
             return None
-        if self._seen_at_once is not None:
-            return self._seen_fit(self._seen_at_once)
+        started, rows = self.evidence.started, self.released
+        if started is not None:
+            done = self.evidence.samples.done
+            return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -83,37 +83,13 @@ class Reading(Rows):
             return queue.fit_at(queue.n)
         return all_of_them if all_of_them.waiting else self._queue(self.released).fit_at(surely.limit)
 
-    @cached_property
-    def _seen_at_once(self) -> int | None:
-        """How many were worked on at once, where that was seen itself."""
-        started = self.evidence.started
-        if started is None:
-            return None
-        return most_at_once(started[self.released], self.evidence.samples.done[self.released])
-
-    def _seen_fit(self, limit: int) -> Fit:
-        """What was seen, with a limit that was seen too: none, where hardly any waited, and not for long."""
-        rows, started = self.released, self.evidence.started
-        assert started is not None
-        queue, arrival = self._queue(rows), self.arrival_ns[rows]
-        fit = queue.fit_at(limit)
-        service = self.evidence.samples.done[rows] - started[rows]
-        usual = float(np.median(service))
-        # A worker that is slow to come, at its start, makes tasks wait too: of that the inferred start knows nothing.
-        wait = np.minimum(fit.start_ns, started[rows]) - arrival
-        few = count_of(wait > WAIT_PART * usual) < _SOME * limit and wait.max() < _WHOLE * usual
-        return replace(queue.fit_at(queue.n) if few else fit, start_ns=started[rows], service_ns=service)
-
     @property
     def at_once(self) -> int:
-        """How many ran side by side: all that were released together, or the mean, by Little's law, where it was seen
-        when the work on each began."""
-        served = self.served
-        most = min(self.evidence.concurrency, count_of(served))
-        if self.evidence.started is None or not self.wall_s:
-            return most
-        worked_s = float((self.evidence.samples.done - self.evidence.started)[served].sum()) / 1e9
-        return max(1, round(worked_s / self.wall_s))
+        """How many ran side by side: all that were released together, or the mean where it was seen."""
+        served, started = self.served, self.evidence.started
+        if started is None or not served.any():
+            return min(self.evidence.concurrency, count_of(served))
+        return mean_at_once(started[served], self.evidence.samples.done[served])
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
@@ -154,7 +130,7 @@ class Reading(Rows):
     @cached_property
     def possible_limit(self) -> int | None:
         """Where no limit was found: one that is as well possible, because there are too few requests to tell."""
-        if self.is_limited or self._seen_at_once is not None or not _FEWEST <= count_of(self.released) < FEW:
+        if self.is_limited or self.evidence.started is not None or not _FEWEST <= count_of(self.released) < FEW:
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
@@ -212,7 +188,7 @@ class Reading(Rows):
     def _steps(self) -> int | None:
         """The limit, where waves are so clear that they need only be counted."""
         rows = self.released & ~self.resent
-        if self._seen_at_once is not None or count_of(rows) < _FEWEST:
+        if self.evidence.started is not None or count_of(rows) < _FEWEST:
             return None
         queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
         limit = queue.steps()

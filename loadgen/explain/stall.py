@@ -18,7 +18,7 @@ from loadgen.explain.evidence import Mask, milliseconds
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import unseen_resends
 from loadgen.explain.reading import Reading
-from loadgen.explain.words import joined, spoken_ms
+from loadgen.explain.words import Terms, joined, spoken_ms
 from loadgen.samples import MISSING, Ints
 
 _LEAST_NS: Final = 40_000_000
@@ -60,14 +60,20 @@ def find(reading: Reading) -> Finding | None:
         requests=len(rows),
         sentence=(
             f"{terms.requests(len(rows))} in flight lost the same stretch of time: nothing was completed for"
-            f" {joined(named)}{more}; {terms.server} stood still, as in a pause for garbage collection or a blocked"
-            f" loop{unseen_resends(reading)}."
+            f" {joined(named)}{more}; {terms.server} stood still, {_why(terms)}{unseen_resends(reading)}."
         ),
         evidence={
             "stretches_ms": [[milliseconds(stretch.begin_ns), milliseconds(stretch.end_ns)] for stretch in stretches],
             "usual_service_ms": milliseconds(reading.median_service_ns),
         },
     )
+
+
+def _why(terms: Terms) -> str:
+    """What makes it do so; of an executor, whose garbage is not collected meanwhile, the machine around it."""
+    if terms.networked:
+        return "as in a pause for garbage collection or a blocked loop"
+    return "as where other work takes the CPU"
 
 
 def held_by_stalls(reading: Reading) -> Mask:

@@ -18,6 +18,7 @@ class Child:
     """A Python module in a process of its own, that answers lines with lines. A context manager that kills it."""
 
     def __init__(self, module: str, *arguments: str) -> None:
+        self._name = " ".join(arguments)
         self._command = [sys.executable, "-m", module, *arguments]
 
     def __enter__(self) -> Child:
@@ -69,5 +70,6 @@ class Child:
             self._process.wait()
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").strip().splitlines()
-            raise ChildError(said[-1] if said else f"the measuring process ended with {self._process.returncode}")
+            why = said[-1] if said else f"the measuring process ended with {self._process.returncode}"
+            raise ChildError(f"{self._name}: {why}")
         return line

@@ -145,6 +145,8 @@ class Measurement:
         tell = progress or (lambda _: None)
         here = [entry for entry in self.measured if not entry.kind.is_java]
         children = [self._started(entry.kind) for entry in here]
+        for child in children:
+            child.answer()  # it is ready
         for number in [WARMUP] * self._plan.warmup + list(range(1, self._plan.runs + 1)):
             for entry, child in zip(here, children, strict=True):
                 tell(_now(entry.kind, number))
@@ -158,9 +160,7 @@ class Measurement:
                 self._carry_out_java(entry, tell)
 
     def _started(self, kind: Kind) -> Child:
-        child = self._stack.enter_context(Child("rig.tasks.child", str(self._plan.work), kind.spec))
-        child.answer()  # it is ready
-        return child
+        return self._stack.enter_context(Child("rig.tasks.child", str(self._plan.work), kind.spec))
 
     def _carry_out_java(self, entry: ExecutorRuns, tell: Progress) -> None:
         assert self._java is not None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -10,6 +12,9 @@ import pytest
 from loadgen.kernel import available_cpus
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS
+from rig.tasks import measure
+from rig.tasks.errors import ChildError
+from rig.tasks.hosting import Child
 from rig.tasks.kinds import Kind, parse_kinds
 from rig.tasks.measure import ExecutorRuns, TasksPlan, disagreement, measure_tasks
 from rig.tasks.render import tasks_data, tasks_lines
@@ -152,3 +157,37 @@ def test_task_alone_is_measured_where_the_cpu_was_shared() -> None:
 def test_java_is_named_as_it_is_asked_for() -> None:
     kind = Kind.parse("java:pool:24")
     assert (kind.form, kind.workers, kind.name, kind.spec) == ("java:pool", 24, "java pool(24)", "java:pool:24")
+
+
+def test_process_that_fails_says_which_and_why() -> None:
+    with Child("rig.tasks.cost_child", "threads", "none") as child, pytest.raises(ChildError) as told:
+        child.answer()
+    assert str(told.value).startswith("threads none: ")
+    assert "invalid literal" in str(told.value)
+
+
+def test_runs_of_a_jvm_are_read_as_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def run_java_tasks(*arguments: object) -> Iterator[SimpleNamespace]:
+        asked.append(arguments)
+        for _ in range(2):
+            begun = [0, 0, 50_000_000, 50_000_000]
+            done = [at + 50_000_000 for at in begun]
+            yield SimpleNamespace(wall_ns=110_000_000, checksum=6, begun_ns=begun, done_ns=done)
+
+    monkeypatch.setattr(measure, "_java_carrier", lambda: run_java_tasks)
+    entries = measured("sleep:50ms", 4, "java:pool:2,asyncio", runs=2)
+    assert asked == [("sleep:50", 4, "pool:2", 0, 2)]
+    java = entries["java:pool:2"]
+    assert [(run.number, run.wall_ns) for run in java.runs] == [(1, 110_000_000), (2, 110_000_000)]
+    assert causes(java) == {"concurrency-limit"}
+    assert disagreement(list(entries.values())) is None
+
+
+def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = SimpleNamespace(wall_ns=60_000_000, checksum=7, begun_ns=[0, 0], done_ns=[50_000_000] * 2)
+    monkeypatch.setattr(measure, "_java_carrier", lambda: lambda *_: iter([other]))
+    told = disagreement(list(measured("sleep:50ms", 2, "asyncio,java:virtual").values()))
+    assert told is not None
+    assert told.startswith("the results differ: run 1 on asyncio came to 1, run 1 on java virtual to 7;")
