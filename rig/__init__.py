@@ -6,4 +6,5 @@ serving   one server in the foreground
 compare   several servers, measured in turns
 doctor    what it makes of a machine, one check a fact; machine reads the facts, trial fires a burst
 render    what a comparison prints: blocks and table, JSON, CSV
+tasks     executors without HTTP, and what threads cost
 """

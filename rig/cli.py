@@ -16,6 +16,8 @@ from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
+from rig.tasks.errors import TasksError
+from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
 from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
@@ -81,6 +83,8 @@ def serve(
 app.command(epilog=COMPARE_EXAMPLES)(compare)
 app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
+app.command(epilog=TASKS_EXAMPLES)(tasks)
+app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,5 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app,
         "rig",
         given or ["--help"],
-        dict.fromkeys((StartError, RuntimeMissing, ProgramError), EXIT_NOTHING) | {ServersError: EXIT_USAGE},
+        dict.fromkeys((StartError, RuntimeMissing, ProgramError, TasksError), EXIT_NOTHING)
+        | {ServersError: EXIT_USAGE},
     )

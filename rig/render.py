@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
@@ -11,8 +11,8 @@ from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.store import csv_header, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
-from servers.catalog import PROFILES, Instance
-from servers.profile import Profile, spoken
+from servers.catalog import Instance
+from servers.profile import Profile, limits_line, spoken
 from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
@@ -92,12 +92,12 @@ def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
                 yield (entry.instance.spec, *row)
 
 
-def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
-    for profile in PROFILES.values():
+def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Each profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
+    for profile in profiles:
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
-        yield f"    limited by {profile.limits(defaults)}"
+        yield f"    {limits_line(profile.limits(defaults))}"
         yield from _runtime_missing(profile)
         yield from _aligned(
             [

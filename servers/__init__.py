@@ -9,6 +9,6 @@ Imports nothing of `loadgen`, `rig` or `scenarios`. Where to look:
 - `launch`: the processes' entry points, one a server library
 - `node`, `spring`: the servers in JavaScript and in Java; `runtimes`: what such servers run on, found or said to be
   missing; `builds`: what is built before it runs; `java`: tasks on Java's executors
-- `process`, `guarded`, `readiness`, `groups`, `ports`: start, wait until ready, stop; `stats`: counters that server and starter
-  share
+- `process`, `guarded`, `readiness`, `groups`, `ports`: start, wait until ready, stop
+- `stats`: counters that server and starter share
 """
