@@ -18,9 +18,12 @@ from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
+from rig.build_cli import build_first
+from rig.options import Config
 
 if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
+    from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
 \b
@@ -28,6 +31,7 @@ Examples:
   rig compare threads threads:threads=400 async --n 400 --runs 5
   rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
   rig compare threads async --path /json -n 20000 -c 64 --output-format json
+  rig compare --cmd 'gunicorn -b 127.0.0.1:{port} app:app' --path /slow --n 50
 
 \b
 Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
@@ -35,10 +39,19 @@ failed; 130 interrupted, and what was measured is printed.
 """
 
 Specs = Annotated[
-    list[str],
-    typer.Argument(metavar="PROFILE", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
+    list[str] | None,
+    typer.Argument(metavar="PROFILE...", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
 ]
 
+Commands = Annotated[
+    list[str] | None,
+    typer.Option("--cmd", metavar="COMMAND", help="A server of your own, told its {port}. Repeatable."),
+]
+
+Ready = Annotated[
+    str | None,
+    typer.Option("--ready", metavar="PATH", help="Asked of each --cmd until it answers. Default: /."),
+]
 
 SamplesFile = Annotated[
     Path | None,
@@ -47,7 +60,10 @@ SamplesFile = Annotated[
 
 
 def compare(
-    profile: Specs,
+    profile: Specs = None,
+    cmd: Commands = None,
+    ready: Ready = None,
+    config: Config = None,
     path: Annotated[str, typer.Option("--path", metavar="PATH", help="What is asked for.")] = "/sleep",
     sequential: Annotated[
         bool, typer.Option("--sequential", help="All runs of one profile, then the next; not in turns.")
@@ -82,8 +98,8 @@ def compare(
 ) -> None:
     """Fires at several profiles in turns.
 
-    Starts each in a process of its own on a free port, waits until all are ready, interleaves the runs, prints each
-    profile's block and a table of medians, and stops everything it started.
+    The profiles come first, then the commands. Starts each in a process of its own on a free port, waits until all
+    are ready, interleaves the runs, prints each one's block and a table of medians, and stops everything it started.
     """
     if not path.startswith("/"):
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
@@ -117,13 +133,13 @@ def compare(
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
-    from servers.catalog import parse_spec
 
-    instances = [parse_spec(spec) for spec in profile]
+    instances = _instances(profile or [], cmd or [], ready, config)
     check_capacity(plan)  # as the options and specs: found out before a server starts
     for instance in instances:
         instance.require_runtime()
     all_is_loaded()
+    build_first(instances)
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
@@ -140,6 +156,19 @@ def compare(
         raise typer.Exit(EXIT_INTERRUPTED)
     any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
     raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
+
+
+def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:
+    """What is to be measured: the profiles named, then the commands."""
+    from servers.catalog import parse_spec
+    from servers.own.command import command_profiles
+    from servers.own.file import catalog
+
+    of_commands = {profile.name: profile for profile in command_profiles(commands, ready)}
+    if not specs and not of_commands:
+        raise UsageError("Missing argument 'PROFILE': name one or more, or give a server's own --cmd 'COMMAND'")
+    profiles = catalog(config)
+    return [*(parse_spec(spec, profiles) for spec in specs), *(parse_spec(name, of_commands) for name in of_commands)]
 
 
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
@@ -11,8 +11,8 @@ from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.store import csv_header, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
-from servers.catalog import PROFILES, Instance
-from servers.profile import Profile, spoken
+from servers.catalog import Instance
+from servers.profile import Profile, limits_line, spoken
 from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
@@ -69,6 +69,7 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
                 "limits": entry.instance.limits,
                 "limited_by": limited_by(entry.findings),
                 "concurrency_limit": entry.instance.concurrency_limit,
+                "limit_known": entry.instance.limit_known,
                 "plan": plan_data(entry.plan),
                 "runs": [run_data(run) for run in entry.runs],
             }
@@ -91,12 +92,12 @@ def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
                 yield (entry.instance.spec, *row)
 
 
-def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
-    for profile in PROFILES.values():
+def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Each profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
+    for profile in profiles:
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
-        yield f"    limited by {profile.limits(defaults)}"
+        yield f"    {limits_line(profile.limits(defaults))}"
         yield from _runtime_missing(profile)
         yield from _aligned(
             [
@@ -108,10 +109,12 @@ def profile_list() -> Iterator[str]:
 
 
 def _runtime_missing(profile: Profile) -> Iterator[str]:
-    if profile.runtime is not None:
-        found = profile.runtime.seen()
-        if not profile.runtime.serves(found):
-            yield f"    needs {profile.runtime.needs}: {there(found)}; to install it: {profile.runtime.install}"
+    tools = () if profile.build is None else profile.build.tools_needed
+    for runtime in (profile.runtime, *tools):
+        if runtime is not None:
+            found = runtime.seen()
+            if not runtime.serves(found):
+                yield f"    needs {runtime.needs}: {there(found)}; to install it: {runtime.install}"
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:

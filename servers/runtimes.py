@@ -133,6 +133,24 @@ NODE: Final = Runtime(
     install="apt install nodejs (or https://nodejs.org/en/download)",
 )
 
+JAVAC: Final = Runtime(
+    name="A Java compiler (javac)",
+    needed=17,
+    places=lambda: _java_places("javac"),
+    ask=("-version",),
+    tells=r"javac (\d[\d.]*)",
+    install="apt install default-jdk-headless (or https://adoptium.net)",
+)
+
+MAVEN: Final = Runtime(
+    name="Maven",
+    needed=3,
+    places=lambda: _on_path("mvn"),
+    ask=("--version",),
+    tells=r"Apache Maven (\d[\d.]*)",
+    install="apt install maven (or https://maven.apache.org/download.cgi)",
+)
+
 JAVA: Final = Runtime(
     name="Java",
     needed=21,

@@ -31,6 +31,8 @@ LAG_MIN_MS: Final = 10.0
 def find(reading: Reading) -> Finding | None:
     """The finding, where anything says that the generator was the bottleneck."""
     evidence = reading.evidence
+    if not evidence.terms.networked:  # who hands tasks to an executor is part of what is measured
+        return None
     samples, use = evidence.samples, evidence.use
     reasons: list[str] = []
     facts: dict[str, Any] = {

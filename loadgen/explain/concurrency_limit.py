@@ -34,25 +34,26 @@ def find(reading: Reading) -> Finding:
 
 def _waves(reading: Reading) -> str:
     assert reading.fit is not None
+    terms = reading.evidence.terms
     waves, limit, each = waves_of(reading), reading.fit.limit, spoken_ms(reading.fit.median_ns)
     if not reading.evidence.is_burst:
         return (
-            f"the server works on {counted(limit, 'request')} at once, about {each} each; with"
+            f"{terms.server} works on {terms.requests(limit)} at once, about {each} each; with"
             f" {reading.evidence.concurrency:,} in flight the others wait for a place"
         )
     then = "the second wave waited for the first" if len(waves) == 2 else "each wave waited for the one before"
     return (
-        f"{len(waves)} waves, {waves_sum(waves)}: the server works on {counted(limit, 'request')} at once,"
+        f"{len(waves)} waves, {waves_sum(waves)}: {terms.server} works on {terms.requests(limit)} at once,"
         f" about {each} each; {then}"
     )
 
 
 def _blurred(reading: Reading) -> str:
-    fit = reading.fit
+    fit, terms = reading.fit, reading.evidence.terms
     assert fit is not None
     low, high = fit.range_ns
     return (
-        f"the server works on about {counted(fit.limit, 'request')} at once; service times from {spoken_ms(low)} to"
+        f"{terms.server} works on about {terms.requests(fit.limit)} at once; service times from {spoken_ms(low)} to"
         f" {spoken_ms(high)} are too unlike for waves to show, so this is from their completions"
     )
 
@@ -60,6 +61,8 @@ def _blurred(reading: Reading) -> str:
 def _place(reading: Reading, held: Held | None, own: OwnFigures) -> str:
     """Where they waited, as far as it could be seen."""
     assert reading.fit is not None
+    if not reading.evidence.terms.networked:
+        return ""
     if held is None:
         if own.is_inside:
             return ""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loadgen.explain.words import HTTP, Terms
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
 from loadgen.watch import ClientUse
@@ -74,6 +75,10 @@ class Evidence:
     server: ServerView = field(default_factory=ServerView)
     cpus: int = 1
     """CPUs that the generator may use; the server's too, where it is on this machine."""
+    started: Ints | None = None
+    """ns; when the work on each began, where that was seen itself and need not be inferred."""
+    terms: Terms = HTTP
+    """What sentences call the two sides."""
 
     @cached_property
     def is_burst(self) -> bool:

@@ -16,6 +16,7 @@ from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
+from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.samples import MISSING, Ints
 
 _SURELY_NOT: Final = -10.0
@@ -64,6 +65,10 @@ class Reading(Rows):
         """The concurrency limit that accounts for the released requests; None where there are too few."""
         if count_of(self.released) < _FEWEST:
             return None
+        started, rows = self.evidence.started, self.released
+        if started is not None:
+            done = self.evidence.samples.done
+            return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -77,6 +82,14 @@ class Reading(Rows):
             queue = self._queue(self.released)
             return queue.fit_at(queue.n)
         return all_of_them if all_of_them.waiting else self._queue(self.released).fit_at(surely.limit)
+
+    @property
+    def at_once(self) -> int:
+        """How many ran side by side: all that were released together, or the mean where it was seen."""
+        served, started = self.served, self.evidence.started
+        if started is None or not served.any():
+            return min(self.evidence.concurrency, count_of(served))
+        return mean_at_once(started[served], self.evidence.samples.done[served])
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
@@ -117,7 +130,7 @@ class Reading(Rows):
     @cached_property
     def possible_limit(self) -> int | None:
         """Where no limit was found: one that is as well possible, because there are too few requests to tell."""
-        if self.is_limited or not _FEWEST <= count_of(self.released) < FEW:
+        if self.is_limited or self.evidence.started is not None or not _FEWEST <= count_of(self.released) < FEW:
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
@@ -163,6 +176,8 @@ class Reading(Rows):
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
         known = self.served & ~self.adrift & ~self.starved
+        if self.evidence.started is not None:
+            return np.where(known, self.evidence.started, MISSING)
         start = np.where(known, self.arrival_ns, MISSING)
         if self.fit is None or not self.is_limited:
             return start
@@ -173,7 +188,7 @@ class Reading(Rows):
     def _steps(self) -> int | None:
         """The limit, where waves are so clear that they need only be counted."""
         rows = self.released & ~self.resent
-        if count_of(rows) < _FEWEST:
+        if self.evidence.started is not None or count_of(rows) < _FEWEST:
             return None
         queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
         limit = queue.steps()

