@@ -20,30 +20,31 @@ from loadgen.samples import MISSING, TIME_COLUMNS, Samples
 
 JSON_SCHEMA: Final = "loadgen-samples/1"
 
-_DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
+DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
     **dict.fromkeys((*TIME_COLUMNS, "bytes_in"), np.int64),
     "status": np.int16,
     "outcome": np.int8,
     "reused": np.int8,
     "resent": np.int16,
 }
-_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent"))
-_LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in _DTYPES.items()}
+NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent"))
+_LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in DTYPES.items()}
 _LABELS: Final = tuple(outcome.label for outcome in Outcome)
 _COLUMNS: Final = tuple(field.name for field in fields(Samples))
 
 
-def _public_name(column: str) -> str:
+def public_name(column: str) -> str:
+    """The name of a column in files: with its unit."""
     return f"{column}_ns" if column in TIME_COLUMNS else column
 
 
-CSV_HEADER: Final = ("run", "request", *map(_public_name, _COLUMNS))
+CSV_HEADER: Final = ("run", "request", *map(public_name, _COLUMNS))
 
 
-def csv_rows(run: int, samples: Samples) -> Iterator[tuple[Any, ...]]:
-    """The rows of a run, in the order of CSV_HEADER."""
+def csv_rows(run: int, samples: Samples, first: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The rows of a run, in the order of CSV_HEADER; requests are numbered from `first` on."""
     columns = [_to_public(name, getattr(samples, name)) for name in _COLUMNS]
-    for request, row in enumerate(zip(*columns, strict=True)):
+    for request, row in enumerate(zip(*columns, strict=True), first):
         yield (run, request, *row)
 
 
@@ -103,7 +104,7 @@ def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:
     return {
         "schema": JSON_SCHEMA,
         "runs": [
-            {"run": run, "columns": {_public_name(name): _to_public(name, getattr(samples, name)) for name in _COLUMNS}}
+            {"run": run, "columns": {public_name(name): _to_public(name, getattr(samples, name)) for name in _COLUMNS}}
             for run, samples in runs.items()
         ],
     }
@@ -123,7 +124,7 @@ def read_json(file: TextIO) -> dict[int, Samples]:
         for run in data["runs"]:
             if run["run"] in runs:
                 raise ValueError(f"run {run['run']} twice")
-            columns = {name: run["columns"][_public_name(name)] for name in _COLUMNS}
+            columns = {name: run["columns"][public_name(name)] for name in _COLUMNS}
             runs[int(run["run"])] = _to_samples(
                 {name: [_from_public(name, value) for value in values] for name, values in columns.items()}
             )
@@ -137,7 +138,7 @@ def _to_public(name: str, column: Iterable[Any]) -> list[Any]:
     values: list[int] = np.asarray(column).tolist()
     if name == "outcome":
         return [_LABELS[value] for value in values]
-    if name in _NULLABLE:
+    if name in NULLABLE:
         return [None if value == MISSING else value for value in values]
     return values
 
@@ -148,15 +149,15 @@ def _from_public(name: str, value: object) -> int:
         if value not in _LABELS:
             raise ValueError(f"outcome {value!r} is none of {', '.join(_LABELS)}")
         return _LABELS.index(value)
-    if name in _NULLABLE and value in (None, ""):
+    if name in NULLABLE and value in (None, ""):
         return MISSING
     if isinstance(value, str | int) and 0 <= (number := int(value)) <= _LIMITS[name]:
         return number
-    raise ValueError(f"{_public_name(name)} {value!r} is not a number that can stand there")
+    raise ValueError(f"{public_name(name)} {value!r} is not a number that can stand there")
 
 
 def _to_samples(columns: Mapping[str, Sequence[int]]) -> Samples:
-    arrays = {name: np.array(values, dtype=_DTYPES[name]) for name, values in columns.items()}
+    arrays = {name: np.array(values, dtype=DTYPES[name]) for name, values in columns.items()}
     if len({len(array) for array in arrays.values()}) > 1:
         raise ValueError("columns of different lengths")
     return Samples(**arrays)

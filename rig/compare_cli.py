@@ -146,7 +146,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             from loadgen.progress import ProgressLine
 
             plan = comparison.measured[0].plan
-            progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
+            progress = stack.enter_context(
+                ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs), duration_s=plan.workload.duration_s)
+            )
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
                 _report_dead(comparison)
@@ -165,7 +167,7 @@ def _report_dead(comparison: Comparison) -> None:
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, sentences, table
+    from rig.render import blocks, comparison_data, percentile_blocks, sentences, table
 
     match output_format:
         case opt.OutputFormat.TEXT:
@@ -178,6 +180,8 @@ def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputF
             out.write("\n")
         case opt.OutputFormat.CSV:
             _write_rows(measured, out)
+        case opt.OutputFormat.HDR:
+            out.writelines(percentile_blocks(measured))
     out.flush()
 
 
@@ -189,6 +193,13 @@ def _write_lines(lines: Iterable[str], out: TextIO) -> None:
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
     from rig.render import ROWS_HEADER, rows
 
+    for entry in measured:
+        for run in entry.runs:
+            if run.tally is not None:
+                tell(
+                    f"rig: {entry.instance.spec} run {run.number} was too long to keep: the last"
+                    f" {len(run.samples):,} of its {run.summary.requests:,} rows are written; loadgen --samples has all"
+                )
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(ROWS_HEADER)
     writer.writerows(rows(measured))

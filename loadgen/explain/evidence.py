@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
+from loadgen.tally import Tally
 from loadgen.watch import ClientUse
 
 Mask = NDArray[np.bool_]
@@ -74,6 +75,13 @@ class Evidence:
     server: ServerView = field(default_factory=ServerView)
     cpus: int = 1
     """CPUs that the generator may use; the server's too, where it is on this machine."""
+    tally: Tally | None = None
+    """What was counted of the whole run, where it was too long and `samples` are the last of its rows."""
+
+    @property
+    def requests(self) -> int:
+        """How many the run had, whether or not their rows were kept."""
+        return len(self.samples) if self.tally is None else self.tally.requests
 
     @cached_property
     def is_burst(self) -> bool:

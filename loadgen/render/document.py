@@ -12,7 +12,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Times
+from loadgen.summary import NS_PER_MS, Second, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -87,6 +87,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
         **dict.fromkeys([f"{name}_ms" for name in _TIMES]) | (times_data(summary.times) or {}),
+        "percentiles": "exact" if summary.is_exact else "histogram",
         "over_ms": summary.over_ms,
         "over": summary.over,
         "service": times_data(summary.service),
@@ -103,6 +104,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "bytes_in": summary.bytes_in,
         "trusted": run.trusted,
         "interrupted": run.interrupted,
+        "seconds": [second_data(second) for second in summary.seconds],
         "client": {
             "cpu_percent": round(run.use.cpu_percent, 1),
             "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
@@ -118,6 +120,18 @@ _TIMES: Final = ("min", "p50", "p90", "p95", "p99", "max", "mean")
 def times_data(times: Times | None) -> dict[str, float | None] | None:
     """Times in ms by their names: min_ms, p50_ms, ..."""
     return None if times is None else {f"{name}_ms": _ms(getattr(times, f"{name}_ns")) for name in _TIMES}
+
+
+def second_data(second: Second) -> dict[str, Any]:
+    """One second of a run."""
+    return {
+        "second": second.number,
+        "ok": second.ok,
+        "failed": second.failed,
+        "p50_ms": _ms(second.p50_ns),
+        "p99_ms": _ms(second.p99_ns),
+        "max_ms": _ms(second.max_ns),
+    }
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

@@ -88,6 +88,8 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     yield metrics_line(run.summary)
     if (line := service_line(run.summary)) is not None:
         yield line
+    if not run.summary.is_exact:
+        yield "percentiles from a histogram, within 0.1 %"
     if run.summary.failures:
         yield failed_line(run.summary)
     if not quiet:
