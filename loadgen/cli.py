@@ -149,11 +149,10 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         from loadgen.progress import ProgressLine
     all_is_loaded()
     with ExitStack() as stack:
-        observer = (
-            stack.enter_context(ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s))
-            if on_terminal
-            else None
-        )
+        observer = None
+        if on_terminal:
+            line = ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s)
+            observer = stack.enter_context(line)
         session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks)))
         try:
             for run in session.runs():

@@ -28,9 +28,7 @@ app = typer.Typer(
 
 @app.command(epilog=_EXAMPLES)
 def explain(
-    file: Annotated[
-        Path, typer.Argument(metavar="SAMPLES", help="A file written by --samples: .csv, .json or .parquet.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="SAMPLES", help="Written by --samples: .csv, .json or .parquet.")],
     over: Annotated[
         str | None, typer.Option("--over", metavar="TIME", help="A request is late above this. Default: as then.")
     ] = None,

@@ -78,11 +78,10 @@ def read_parquet(path: Path) -> dict[int, Samples]:
 def _schema() -> Any:
     import pyarrow as pa
 
-    columns = [
-        (public_name(field.name), pa.from_numpy_dtype(np.dtype(DTYPES[field.name]))) for field in fields(Samples)
-    ]
-    types = dict(columns) | {"outcome": pa.dictionary(pa.int8(), pa.string())}
-    return pa.schema([("run", pa.int32()), ("request", pa.int64()), *types.items()])
+    types = {name: pa.from_numpy_dtype(np.dtype(dtype)) for name, dtype in DTYPES.items()}
+    types["outcome"] = pa.dictionary(pa.int8(), pa.string())
+    columns = [(public_name(field.name), types[field.name]) for field in fields(Samples)]
+    return pa.schema([("run", pa.int32()), ("request", pa.int64()), *columns])
 
 
 def _batch(run: int, first: int, samples: Samples) -> Any:

@@ -176,8 +176,11 @@ class Recorder:
         Returns None where rows were added behind the others. Else everything that had ended was folded, and the live
         rows now stand first, in the order given: then it returns their number.
         """
-        if self._fold is None or (not self.folded and self.rows < MOST_KEPT):
+        if self._fold is None:
             self._extend(_MORE_ROWS)
+            return None
+        if not self.folded and self.rows < MOST_KEPT:
+            self._extend(min(_MORE_ROWS, MOST_KEPT - self.rows))
             return None
         self.fold(live)
         return len(live)
