@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import ClassVar, Protocol, TextIO
 
 from loadgen.errors import UsageError
 from loadgen.evidence_file import Key, evidence_data, evidence_path
@@ -18,7 +19,7 @@ from loadgen.render.document import document
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.runner import Run, TakeRows
 from loadgen.samples import MOST_KEPT, Samples
-from loadgen.spool import Spool
+from loadgen.spool import Form, Spool
 from loadgen.store import CSV_HEADER, csv_rows, json_data
 
 
@@ -87,69 +88,78 @@ class HdrSink:
         """Nothing is left to do."""
 
 
-class CsvSink:
-    """One row a request, as each run ends; of one that is too long to be kept, while it lasts."""
+class _RowSink:
+    """Rows to a file; those of a run that is too long to be kept while it lasts, by a spool."""
+
+    form: ClassVar[Form]
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._spool: Spool | None = None
         self._trouble: OSError | None = None
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(CSV_HEADER)
 
     def take(self, run: int, samples: Samples) -> None:
-        """Takes rows of a run that lasts."""
-        if self._spool is None:
-            self._spool = Spool(self._file, "csv")
-        self._spool.write(run, samples)
+        """Takes rows of a run that lasts. Trouble with the file does not end it."""
+        with self._trouble_noted():
+            if self._spool is None:
+                self._spool = Spool(self._file, self.form)
+            self._spool.write(run, samples)
 
-    def add(self, run: Run) -> None:
-        """Writes the run's rows, or waits until they are written."""
+    def finish(self) -> None:
+        """Raises what went wrong with the file: by now the results that go elsewhere have been written."""
+        self._end_spool()
+        if self._trouble is not None:
+            raise self._trouble
+
+    def _end_spool(self) -> None:
         spool, self._spool = self._spool, None
-        try:
-            if spool is not None:
+        if spool is not None:
+            with self._trouble_noted():
                 spool.close()
-            elif self._trouble is None:
-                self._writer.writerows(csv_rows(run.number, run.samples))
-                self._file.flush()
+
+    @contextmanager
+    def _trouble_noted(self) -> Iterator[None]:
+        try:
+            yield
         except BrokenPipeError:  # nobody reads any more
             raise
         except OSError as error:
             self._trouble = self._trouble or error
 
-    def finish(self) -> None:
-        """Raises what went wrong with the file: by now the results that are elsewhere have been written."""
-        if self._trouble is not None:
-            raise self._trouble
 
+class CsvSink(_RowSink):
+    """One row a request, as each run ends or while it lasts."""
 
-class ParquetSink:
-    """All samples as one Parquet file, whose end is written at the end."""
+    form = "csv"
 
     def __init__(self, file: TextIO) -> None:
-        self._file = file
-        self._spool: Spool | None = None
+        super().__init__(file)
+        self._writer = csv.writer(file, lineterminator="\n")
+        self._writer.writerow(CSV_HEADER)
 
-    def take(self, run: int, samples: Samples) -> None:
-        """Takes rows of a run that lasts."""
-        if self._spool is None:
-            self._spool = Spool(self._file, "parquet")
-        self._spool.write(run, samples)
+    def add(self, run: Run) -> None:
+        """Writes the run's rows, or waits until they are written."""
+        self._end_spool()
+        if run.tally is None:
+            with self._trouble_noted():
+                self._writer.writerows(csv_rows(run.number, run.samples))
+                self._file.flush()
+
+
+class ParquetSink(_RowSink):
+    """All samples as one Parquet file, whose end is written at the end."""
+
+    form = "parquet"
 
     def add(self, run: Run) -> None:
         """Hands the run's rows over, where they have not been taken while it lasted."""
         if run.tally is None:
             self.take(run.number, run.samples)
 
-    def finish(self) -> None:
-        """Waits until all is written, or raises what went wrong."""
-        if self._spool is not None:
-            self._spool.close()
-
 
 def take_rows(sinks: Iterable[Sink]) -> TakeRows | None:
     """What hands the rows of a run that lasts to those of the sinks that want them; None where none does."""
-    takers = [sink for sink in sinks if isinstance(sink, CsvSink | ParquetSink)]
+    takers = [sink for sink in sinks if isinstance(sink, _RowSink)]
 
     def take(run: int, samples: Samples) -> None:
         for sink in takers:
@@ -209,7 +219,7 @@ class EvidenceSink:
         self._trouble: OSError | None = None
 
     def add(self, run: Run) -> None:
-        """Keeps the run's evidence and writes all so far."""
+        """Keeps the run's evidence and writes all so far. Trouble with the file is raised at the end."""
         self._runs["", run.number] = run.evidence
         try:
             self._path.write_text(json.dumps(evidence_data(self._runs.items())) + "\n", encoding="utf-8")

@@ -91,7 +91,7 @@ class ProgressLine:
 
     def print(self, text: str) -> None:
         """Prints above the line."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class LastSecond:
@@ -121,8 +121,8 @@ class LastSecond:
         response = self._response_ns(used, since)
         p50, p99 = (f"{percentile(response, q) / NS_PER_MS:.3f}" if len(response) else "n/a" for q in (0.50, 0.99))
         return (
-            f"{(now - recorder.release_ns) / NS_PER_S:6.0f} s {rate:>9,.0f}/s  in flight {in_flight:>6,}"
-            f"  p50_ms {p50:>9}  p99_ms {p99:>9}  failed {ended - ok:,}"
+            f"{(now - recorder.release_ns) / NS_PER_S:5.0f} s {rate:>7,.0f}/s  in flight {in_flight:>5,}"
+            f"  p50 {p50:>8} ms  p99 {p99:>8} ms  failed {ended - ok:,}"
         )
 
     def _response_ns(self, used: int, since_ns: int) -> Ints:

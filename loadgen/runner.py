@@ -34,6 +34,7 @@ from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
 
 _TICK_S: Final = 0.25
+_COLLECT_S: Final = 1.0
 
 WARMUP: Final = 0
 """The number of a run that is not counted."""
@@ -233,7 +234,9 @@ class Session:
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
-            ticking = asyncio.ensure_future(self._tick())
+            beside = [asyncio.ensure_future(self._tick())]
+            if job.plan.workload.duration_s is not None:
+                beside.append(asyncio.ensure_future(_collect_young()))
             self._task = task
             if self._stopped:  # since the run was begun
                 task.cancel()
@@ -242,7 +245,8 @@ class Session:
                     await task
             finally:
                 self._task = None
-                ticking.cancel()
+                for other in beside:
+                    other.cancel()
         return watch.use, server.view(), task.cancelled()
 
     async def _tick(self) -> None:
@@ -296,11 +300,23 @@ def _no_garbage_collection() -> Iterator[None]:
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         if enabled:
             gc.enable()
+
+
+async def _collect_young() -> None:
+    """Collects what has been made since the run began, so that one that lasts does not grow.
+
+    The client libraries leave cycles behind: httpx 8 KB a request. Looked at every second, there are few objects.
+    """
+    while True:
+        await asyncio.sleep(_COLLECT_S)
+        gc.collect()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

@@ -19,7 +19,8 @@ from loadgen.samples import Samples
 from loadgen.spool import FRAME
 from loadgen.store import DTYPES, csv_rows
 
-_NICENESS: Final = 10
+_NICENESS: Final = 5
+"""Behind the engine, and not so far behind that on a busy machine the engine would come to wait for it."""
 
 Write = Callable[[int, int, Samples], None]
 """Writes rows of a run; the first of them is the request with that number."""
