@@ -115,12 +115,12 @@ def _open_sinks(
     quiet: bool,
 ) -> list[Sink]:
     """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
-    from loadgen.output import CsvSink, EvidenceSink, JsonSink, TextSink, samples_sink
+    from loadgen.output import CsvSink, EvidenceSink, HdrSink, JsonSink, TextSink, samples_sink
 
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
     if samples is not None and output is not None and samples.resolve() == output.resolve():
         raise UsageError(f"--output and --samples are both {output}: name two files")
-    make_samples_sink = None if samples is None else samples_sink(samples, server_timing=plan.server_timing)
+    make_samples_sink = None if samples is None else samples_sink(samples, plan)
     file = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
     sinks: list[Sink] = []
     match output_format:
@@ -130,6 +130,8 @@ def _open_sinks(
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
             sinks.append(CsvSink(file, server_timing=plan.server_timing))
+        case opt.OutputFormat.HDR:
+            sinks.append(HdrSink(plan, file))
     if samples is not None and make_samples_sink is not None:
         sinks.append(EvidenceSink(samples))
         sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
@@ -138,6 +140,7 @@ def _open_sinks(
 
 def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     """Carries the plan out and returns the exit code."""
+    from loadgen.output import take_rows
     from loadgen.render.text import failure_hint
     from loadgen.runner import WARMUP, Session
 
@@ -148,8 +151,11 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         from loadgen.progress import ProgressLine
     all_is_loaded()
     with ExitStack() as stack:
-        observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
-        session = stack.enter_context(Session(plan, observer=observer))
+        observer = None
+        if on_terminal:
+            line = ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s)
+            observer = stack.enter_context(line)
+        session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks)))
         try:
             for run in session.runs():
                 if observer is not None:

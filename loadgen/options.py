@@ -22,6 +22,7 @@ class OutputFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
+    HDR = "hdr"
 
 
 class EngineName(StrEnum):
@@ -110,11 +111,11 @@ ConnectTimeout = Annotated[
 
 Format = Annotated[
     OutputFormat,
-    typer.Option("--output-format", help="text, one JSON object, or one CSV row a request."),
+    typer.Option("--output-format", help="text, one JSON object, one CSV row a request, or .hgrm percentiles."),
 ]
 Samples = Annotated[
     Path | None,
-    typer.Option("--samples", metavar="FILE", help="Write each request's row too: .csv, .json."),
+    typer.Option("--samples", metavar="FILE", help="Write each request's row too: .csv, .json, .parquet."),
 ]
 Output = Annotated[
     Path | None,

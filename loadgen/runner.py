@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, Protocol
 
@@ -20,6 +21,7 @@ from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
+from loadgen.keeper import Keeper
 from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
@@ -28,9 +30,11 @@ from loadgen.samples import MOST_KEPT, Recorder, Samples
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
+from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
 
 _TICK_S: Final = 0.25
+_COLLECT_S: Final = 1.0
 
 WARMUP: Final = 0
 """The number of a run that is not counted."""
@@ -61,6 +65,11 @@ class Run:
         """What the generator used."""
         return self.evidence.use
 
+    @property
+    def tally(self) -> Tally | None:
+        """What was counted, where the run was too long for its rows to be kept: `samples` are the last of them."""
+        return self.evidence.tally
+
     def explained_beside(self, lone_ns: int) -> Run:
         """The same run, explained again with the response time of a request sent alone."""
         evidence = replace(self.evidence, server=replace(self.evidence.server, lone_ns=lone_ns))
@@ -82,11 +91,18 @@ class Observer(Protocol):
         """Called a few times a second while a run lasts, between the engine's turns; must be quick."""
 
 
+TakeRows = Callable[[int, Samples], None]
+"""Takes rows of the run with that number."""
+
+
 class Session:
     """Carries out the runs of one plan, one at a time, on an event loop of its own. A context manager."""
 
-    def __init__(self, plan: Plan, *, observer: Observer | None = None) -> None:
+    def __init__(self, plan: Plan, *, observer: Observer | None = None, take_rows: TakeRows | None = None) -> None:
         """Checks that the machine has room for the plan.
+
+        `take_rows` gets the rows of a run that is too long for them to be kept, a few thousand at a time, while it
+        lasts; it is called in a thread.
 
         Raises:
             CapacityError: it has not.
@@ -94,6 +110,7 @@ class Session:
         check_capacity(plan)
         self.plan = plan
         self.observer = observer
+        self.take_rows = take_rows
         self._engine = load_engine(plan.engine)
         self._kernel = read_kernel_rules()
         self._stopped = False
@@ -117,7 +134,8 @@ class Session:
         """
         plan = self.plan
         schedule = make_schedule(plan.workload)
-        recorder = _recorder(schedule)
+        keeper = self._keeper(number, schedule)
+        recorder = _recorder(schedule, keeper)
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
@@ -136,20 +154,50 @@ class Session:
             else:
                 _fail_all(recorder, Outcome.DNS)
                 where = plan.target.host
+            return self._measured(number, where, recorder, keeper, use, view, interrupted=interrupted)
+
+    def _keeper(self, number: int, schedule: Schedule) -> Keeper:
+        tally = Tally(over_ms=self.plan.over_ms, is_open=self.plan.workload.is_open)
+        take = None if self.take_rows is None or number == WARMUP else partial(self.take_rows, number)
+        return Keeper(tally, schedule.released, take)
+
+    def _measured(
+        self,
+        number: int,
+        where: str,
+        recorder: Recorder,
+        keeper: Keeper,
+        use: ClientUse,
+        view: ServerView,
+        *,
+        interrupted: bool,
+    ) -> Run:
+        """What follows from the rows, all of them or those that were kept."""
+        plan, workload = self.plan, self.plan.workload
+        users = 0 if workload.is_open else workload.concurrency
+        together = users if workload.is_steady else 0
+        tally = None
+        if recorder.folded:
+            recorder.fold_rest()
+            kept = keeper.close()
+            samples, tally, together = kept.last, kept.tally, 0
+            summary = tally.summary(concurrency=users, release_ns=kept.release_ns)
+        else:
             samples = recorder.samples()
-            workload = plan.workload
-            users = 0 if workload.is_open else workload.concurrency
             summary = summarize(samples, concurrency=users, over_ms=plan.over_ms, is_open=workload.is_open)
-            evidence = Evidence(
-                samples=samples,
-                concurrency=users if workload.is_steady else 0,
-                over_ms=plan.over_ms,
-                use=use,
-                kernel=self._kernel,
-                server=view,
-                cpus=available_cpus(),
-            )
-            return Run(number, where, evidence, summary, explain(evidence), interrupted)
+            if workload.duration_s is not None:
+                summary = replace(summary, seconds=seconds_of(samples))
+        evidence = Evidence(
+            samples=samples,
+            concurrency=together,
+            over_ms=plan.over_ms,
+            use=use,
+            kernel=self._kernel,
+            server=view,
+            cpus=available_cpus(),
+            tally=tally,
+        )
+        return Run(number, where, evidence, summary, explain(evidence), interrupted)
 
     def raise_if_stopped(self) -> None:
         """To be called when a run has been taken care of.
@@ -186,7 +234,9 @@ class Session:
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
-            ticking = asyncio.ensure_future(self._tick())
+            beside = [asyncio.ensure_future(self._tick())]
+            if job.plan.workload.duration_s is not None:
+                beside.append(asyncio.ensure_future(_collect_young()))
             self._task = task
             if self._stopped:  # since the run was begun
                 task.cancel()
@@ -195,7 +245,8 @@ class Session:
                     await task
             finally:
                 self._task = None
-                ticking.cancel()
+                for other in beside:
+                    other.cancel()
         return watch.use, server.view(), task.cancelled()
 
     async def _tick(self) -> None:
@@ -215,13 +266,14 @@ class Session:
             self.raise_if_stopped()
 
 
-def _recorder(schedule: Schedule) -> Recorder:
-    """Rows for the requests of a schedule, as far as their number is known."""
+def _recorder(schedule: Schedule, keeper: Keeper) -> Recorder:
+    """Rows for the requests of a schedule, as far as their number is known; else too many go to the keeper."""
     known = schedule.requests
     if known is None:
         known = min(schedule.arrivals.expected, MOST_KEPT) if schedule.arrivals else schedule.released
     try:
-        return Recorder(known, has_due_times=schedule.arrivals is not None)
+        fold = keeper.take if schedule.requests is None else None
+        return Recorder(known, has_due_times=schedule.arrivals is not None, fold=fold)
     except (MemoryError, OverflowError):
         raise CapacityError(f"the rows of {known:,} requests do not fit in memory: ask for fewer (-n)") from None
 
@@ -248,11 +300,23 @@ def _no_garbage_collection() -> Iterator[None]:
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         if enabled:
             gc.enable()
+
+
+async def _collect_young() -> None:
+    """Collects what has been made since the run began, so that one that lasts does not grow.
+
+    The client libraries leave cycles behind: httpx 8 KB a request. Looked at every second, there are few objects.
+    """
+    while True:
+        await asyncio.sleep(_COLLECT_S)
+        gc.collect()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:

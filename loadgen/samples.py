@@ -27,6 +27,8 @@ MOST_KEPT: Final = 500_000
 """Rows kept one by one of a run whose number of requests nobody knows beforehand."""
 
 _MORE_ROWS: Final = 65_536
+_WINDOW: Final = 16_384
+"""Rows that are written before they are put away, once there are too many to be kept."""
 _TYPES: Final = {"status": "h", "outcome": "b", "reused": "b", "resent": "h"}
 """The columns that are narrower than 64 bits."""
 _EMPTY: Final = {"bytes_in": 0, "outcome": int(Outcome.CANCELLED), "reused": 0}
@@ -74,9 +76,48 @@ class Samples:
         known = (self.due != MISSING) & (self.done != MISSING)
         return np.where(known, self.done - self.due, MISSING)
 
+    def of(self, rows: NDArray[Any]) -> Samples:
+        """Some of the rows, by a mask or by their numbers."""
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        return Samples(**columns, server_timing={name: column[rows] for name, column in self.server_timing.items()})
+
 
 COLUMNS: Final = tuple(column.name for column in fields(Samples) if column.name != "server_timing")
 """The columns that all samples have."""
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """The rows of several, one after another."""
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    metrics = dict.fromkeys(name for part in parts for name in part.server_timing)
+    timing = {name: np.concatenate([_metric(part, name) for part in parts]) for name in metrics}
+    return Samples(**columns, server_timing=timing)
+
+
+def _metric(samples: Samples, name: str) -> Ints:
+    """The column of a metric, of which there may be nothing."""
+    column = samples.server_timing.get(name)
+    return np.full(len(samples), MISSING, dtype=np.int64) if column is None else column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Rows that a recorder put away in mid-run: its columns as they were, in readings of the clock."""
+
+    columns: Mapping[str, NDArray[Any]]
+    server_timing: Mapping[str, NDArray[Any]]
+    release_ns: int
+    live: Ints
+    """The numbers of the rows whose requests had not ended; they went on elsewhere."""
+
+    def __len__(self) -> int:
+        return len(self.columns["begun"])
+
+    def samples(self, first: int = 0, last: int | None = None) -> Samples:
+        """Some of the rows, all by default, the live ones among them; times from the release."""
+        columns = {name: column[first:last].copy() for name, column in self.columns.items()}
+        timing = {name: column[first:last].copy() for name, column in self.server_timing.items()}
+        return _from_readings(columns, timing, self.release_ns)
 
 
 class Recorder:
@@ -87,13 +128,16 @@ class Recorder:
     storing an int into one costs a third of what it costs with numpy.
 
     Where nobody knows how many requests there will be, the engine asks for `more` rows as it goes on. Beyond MOST_KEPT
-    the rows that have ended are handed to `fold`, and their place is used again.
+    the columns are handed to `fold` as they are, and new ones take their place: nothing is copied but the rows of
+    requests that have not ended, so that no request has to wait for it.
     """
 
-    __slots__ = (*COLUMNS, "_fold", "folded", "release_ns", "rows", "server_timing", "used")
+    __slots__ = (
+        *COLUMNS, "_fold", "folded", "folded_ok", "last_block", "release_ns", "rows", "server_timing", "used",
+    )  # fmt: skip
 
     def __init__(
-        self, requests: int, *, has_due_times: bool = False, fold: Callable[[Samples], None] | None = None
+        self, requests: int, *, has_due_times: bool = False, fold: Callable[[Block], None] | None = None
     ) -> None:
         """Rows for so many requests; `fold` takes rows when there are too many to be kept: without it all are."""
         self.rows = 0
@@ -104,8 +148,10 @@ class Recorder:
             self.due = self.begun
             """The same memory: in a burst and a closed workload a request is due when it begins."""
         self._fold = fold
-        self.folded = 0
-        """Rows that have been handed to `fold`."""
+        self.folded = self.folded_ok = 0
+        """Requests whose rows have been handed to `fold`, and the ok ones of them."""
+        self.last_block: Block | None = None
+        """What was handed over last: the requests that ended just before those in the columns."""
         self.used: int | None = None
         """How many rows carry a request, set by the engine at the end; None: all."""
         self.release_ns: int | None = None
@@ -125,14 +171,13 @@ class Recorder:
     resent: array[int]
 
     def _columns(self) -> Iterator[tuple[str, array[int]]]:
-        """Each column once."""
+        """Each fixed column once."""
         for name in COLUMNS:
             if name != "due" or self.due is not self.begun:
                 yield name, getattr(self, name)
-        yield from self.server_timing.items()
 
     def _extend(self, rows: int) -> None:
-        for name, column in self._columns():
+        for name, column in (*self._columns(), *self.server_timing.items()):
             column.extend(array(column.typecode, [_EMPTY.get(name, MISSING)]) * rows)
         self.rows += rows
 
@@ -142,27 +187,33 @@ class Recorder:
         Returns None where rows were added behind the others. Else everything that had ended was folded, and the live
         rows now stand first, in the order given: then it returns their number.
         """
-        if self._fold is None or self.rows < MOST_KEPT:
+        if self._fold is None:
             self._extend(_MORE_ROWS)
             return None
-        if len(live) > self.rows // 2:
-            self._extend(_MORE_ROWS)
+        if not self.folded and self.rows < MOST_KEPT:
+            self._extend(min(_MORE_ROWS, MOST_KEPT - self.rows))
+            return None
         self.fold(live)
         return len(live)
 
     def fold(self, live: Sequence[int], used: int | None = None) -> None:
-        """Hands the rows that have ended to `fold`, moves the live ones to the front and empties the rest."""
+        """Hands over the columns, up to row `used`, and goes on in new ones, with the live rows at their front."""
         assert self._fold is not None
+        assert self.release_ns is not None
         kept = np.array(live, dtype=np.int64)
-        ended = np.ones(self.rows if used is None else used, dtype=np.bool_)
-        ended[kept] = False
-        self._fold(self._samples({name: _view(column)[: len(ended)][ended] for name, column in self._columns()}))
-        self.folded += int(np.count_nonzero(ended))
-        for name, column in self._columns():
-            view = _view(column)
-            moved = view[kept]
-            view[: len(kept)] = moved
-            view[len(kept) :] = _EMPTY.get(name, MISSING)
+        columns = {name: _view(column)[:used] for name, column in self._columns()}
+        timing = {name: _view(column)[:used] for name, column in self.server_timing.items()}
+        self.rows = max(_WINDOW, 2 * len(kept))
+        shared = self.due is self.begun
+        for name, column in columns.items():
+            setattr(self, name, _fresh(name, column, kept, self.rows))
+        self.server_timing = {name: _fresh(name, column, kept, self.rows) for name, column in timing.items()}
+        if shared:
+            self.due = self.begun
+        block = self.last_block = Block(columns, timing, self.release_ns, kept)
+        self.folded += len(block) - len(kept)
+        self.folded_ok += int(np.count_nonzero(columns["outcome"] == Outcome.OK))
+        self._fold(block)
 
     def release(self) -> int:
         """Marks this moment as the run's release and returns it (perf_counter_ns)."""
@@ -183,19 +234,35 @@ class Recorder:
 
         A request begun and not ended is cancelled, now; one never begun has no times.
         """
-        return self._samples({name: _view(column)[: self.used] for name, column in self._columns()})
-
-    def _samples(self, columns: dict[str, NDArray[Any]]) -> Samples:
+        columns = {name: _view(column)[: self.used] for name, column in self._columns()}
         now = perf_counter_ns()
-        release = now if self.release_ns is None else self.release_ns
         done = columns["done"]
         done[(done == MISSING) & (columns["begun"] != MISSING)] = now
-        for column in (columns[name] for name in TIME_COLUMNS if name in columns):
-            np.subtract(column, release, out=column, where=column != MISSING)
-        for column in columns.values():
-            column.flags.writeable = False
-        timing = {name: columns.pop(name) for name in self.server_timing}
-        return Samples(**{"due": columns["begun"], **columns}, server_timing=timing)
+        timing = {name: _view(column)[: self.used] for name, column in self.server_timing.items()}
+        return _from_readings(columns, timing, now if self.release_ns is None else self.release_ns)
+
+    def fold_rest(self) -> None:
+        """Hands over all that is left, as `samples` would give it."""
+        now = perf_counter_ns()
+        begun, done = _view(self.begun), _view(self.done)
+        done[(done == MISSING) & (begun != MISSING)] = now
+        self.fold((), self.used)
+
+
+def _fresh(name: str, column: NDArray[Any], kept: Ints, rows: int) -> array[int]:
+    """A column of so many rows, empty but for those that are kept of another."""
+    fresh = array(_TYPES.get(name, "q"), [_EMPTY.get(name, MISSING)]) * rows
+    _view(fresh)[: len(kept)] = column[kept]
+    return fresh
+
+
+def _from_readings(columns: dict[str, NDArray[Any]], timing: dict[str, NDArray[Any]], release_ns: int) -> Samples:
+    """Columns that hold readings of the clock, made Samples in the same memory."""
+    for column in (columns[name] for name in TIME_COLUMNS if name in columns):
+        np.subtract(column, release_ns, out=column, where=column != MISSING)
+    for column in (*columns.values(), *timing.values()):
+        column.flags.writeable = False
+    return Samples(**{"due": columns["begun"], **columns}, server_timing=timing)
 
 
 def _view(column: array[int]) -> NDArray[Any]:

@@ -20,23 +20,24 @@ from loadgen.server_timing import MOST_NAMES, is_metric_name
 
 JSON_SCHEMA: Final = "loadgen-samples/1"
 
-_DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
+DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
     **dict.fromkeys((*TIME_COLUMNS, "bytes_in", "server_timing"), np.int64),
     "status": np.int16,
     "outcome": np.int8,
     "reused": np.int8,
     "resent": np.int16,
 }
-_NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent", "server_timing"))
-_LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in _DTYPES.items()}
+NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent", "server_timing"))
+_LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in DTYPES.items()}
 _LABELS: Final = tuple(outcome.label for outcome in Outcome)
 
 
-def _public_name(column: str) -> str:
+def public_name(column: str) -> str:
+    """The name of a column in files: with its unit."""
     return f"{column}_ns" if column in TIME_COLUMNS else column
 
 
-CSV_HEADER: Final = ("run", "request", *map(_public_name, COLUMNS))
+CSV_HEADER: Final = ("run", "request", *map(public_name, COLUMNS))
 _TIMING_HEADER: Final = (*CSV_HEADER, "server_timing_ns")
 
 
@@ -45,8 +46,8 @@ def csv_header(*, server_timing: bool) -> tuple[str, ...]:
     return _TIMING_HEADER if server_timing else CSV_HEADER
 
 
-def csv_rows(run: int, samples: Samples, *, server_timing: bool = False) -> Iterator[tuple[Any, ...]]:
-    """The rows of a run, in the order of `csv_header`.
+def csv_rows(run: int, samples: Samples, first: int = 0, *, server_timing: bool = False) -> Iterator[tuple[Any, ...]]:
+    """The rows of a run, in the order of `csv_header`; requests are numbered from `first` on.
 
     The server's figures stand in one field, as in `acquire=12300000 work=100100000`: the names are known only when all
     responses have come, and rows are written as each run ends.
@@ -54,7 +55,7 @@ def csv_rows(run: int, samples: Samples, *, server_timing: bool = False) -> Iter
     columns = [_to_public(name, getattr(samples, name)) for name in COLUMNS]
     if server_timing:
         columns.append(_timing_fields(samples))
-    for request, row in enumerate(zip(*columns, strict=True)):
+    for request, row in enumerate(zip(*columns, strict=True), first):
         yield (run, request, *row)
 
 
@@ -124,7 +125,7 @@ def json_data(runs: Mapping[int, Samples]) -> dict[str, Any]:
         "runs": [
             {
                 "run": run,
-                "columns": {_public_name(name): _to_public(name, getattr(samples, name)) for name in COLUMNS},
+                "columns": {public_name(name): _to_public(name, getattr(samples, name)) for name in COLUMNS},
                 "server_timing_ns": {
                     name: _to_public("server_timing", column) for name, column in samples.server_timing.items()
                 },
@@ -148,7 +149,7 @@ def read_json(file: TextIO) -> dict[int, Samples]:
         for run in data["runs"]:
             if run["run"] in runs:
                 raise ValueError(f"run {run['run']} twice")
-            columns = {name: run["columns"][_public_name(name)] for name in COLUMNS}
+            columns = {name: run["columns"][public_name(name)] for name in COLUMNS}
             timings = run.get("server_timing_ns", {})  # a file may be older than these
             _check_names(timings)
             runs[int(run["run"])] = _to_samples(
@@ -165,7 +166,7 @@ def _to_public(name: str, column: Iterable[Any]) -> list[Any]:
     values: list[int] = np.asarray(column).tolist()
     if name == "outcome":
         return [_LABELS[value] for value in values]
-    if name in _NULLABLE:
+    if name in NULLABLE:
         return [None if value == MISSING else value for value in values]
     return values
 
@@ -176,11 +177,11 @@ def _from_public(name: str, value: object) -> int:
         if value not in _LABELS:
             raise ValueError(f"outcome {value!r} is none of {', '.join(_LABELS)}")
         return _LABELS.index(value)
-    if name in _NULLABLE and value in (None, ""):
+    if name in NULLABLE and value in (None, ""):
         return MISSING
     if isinstance(value, str | int) and 0 <= (number := int(value)) <= _LIMITS[name]:
         return number
-    raise ValueError(f"{_public_name(name)} {value!r} is not a number that can stand there")
+    raise ValueError(f"{public_name(name)} {value!r} is not a number that can stand there")
 
 
 def _timing_fields(samples: Samples) -> list[str]:
@@ -215,7 +216,7 @@ def _check_names(names: Collection[str]) -> None:
 
 
 def _to_samples(columns: Mapping[str, Sequence[int]], timings: Mapping[str, Sequence[int]]) -> Samples:
-    arrays = {name: np.array(values, dtype=_DTYPES[name]) for name, values in columns.items()}
+    arrays = {name: np.array(values, dtype=DTYPES[name]) for name, values in columns.items()}
     timing: dict[str, Ints] = {name: np.array(values, dtype=np.int64) for name, values in timings.items()}
     if len({len(array) for array in (*arrays.values(), *timing.values())}) > 1:
         raise ValueError("columns of different lengths")

@@ -77,6 +77,29 @@ class Durations:
 
 
 @dataclass(frozen=True, slots=True)
+class Second:
+    """The requests of a run that ended within one second of it. Times in ns, of the ok ones; None where none was."""
+
+    number: int
+    """From 0: the second from `number` to `number` + 1 s after the release."""
+    ok: int
+    failed: int
+    p50_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+
+    def beside(self, other: Second) -> Second:
+        """The same second of two parts of a run; of a percentile the higher, which is no less than that of both."""
+
+        def higher(name: str) -> int | None:
+            known = [value for part in (self, other) if (value := getattr(part, name)) is not None]
+            return max(known, default=None)
+
+        p50_ns, p99_ns, max_ns = (higher(name) for name in ("p50_ns", "p99_ns", "max_ns"))
+        return Second(self.number, self.ok + other.ok, self.failed + other.failed, p50_ns, p99_ns, max_ns)
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The figures of one run. Invariant: requests == ok + failed == ok + sum of failures."""
 
@@ -110,6 +133,10 @@ class Summary:
     """The server's own figures by metric."""
     with_server_timing: int = 0
     """ok requests that have any of these."""
+    is_exact: bool = True
+    """Whether percentiles are of the values themselves. Else they are from a histogram, within 0.1 %."""
+    seconds: tuple[Second, ...] = ()
+    """Of a run that lasts for a given time: each second in which a request ended."""
 
     @property
     def failed(self) -> int:
@@ -156,11 +183,10 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
 
 
 def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
-    """How many of the intervals [begin, end) overlap at most; shapes (n,)."""
-    moments = np.concatenate((begin_ns, end_ns))
-    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
-    order = np.lexsort((steps, moments))  # at the same moment an end comes first
-    return int(np.cumsum(steps[order]).max(initial=0))
+    """How many of the intervals [begin, end) overlap at most; shapes (n,). At the same moment an end comes first."""
+    begins, ends = np.sort(begin_ns), np.sort(end_ns)
+    open_after_begin = np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, side="right")
+    return int(open_after_begin.max(initial=0))
 
 
 def _counts(statuses: NDArray[np.int16]) -> dict[int, int]:

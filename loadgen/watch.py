@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from array import array
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
@@ -27,7 +28,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.use = ClientUse(0.0, 0.0, 0.0)
-        self._lags_s: list[float] = []
+        self._lags_s = array("d")  # 100 a second, for as long as the run may last
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Watch:

@@ -179,7 +179,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             from loadgen.progress import ProgressLine
 
             plan = comparison.measured[0].plan
-            progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
+            progress = stack.enter_context(
+                ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs), duration_s=plan.workload.duration_s)
+            )
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
                 _report_dead(comparison)
@@ -198,7 +200,7 @@ def _report_dead(comparison: Comparison) -> None:
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, sentences, table
+    from rig.render import blocks, comparison_data, percentile_blocks, sentences, table
 
     match output_format:
         case opt.OutputFormat.TEXT:
@@ -211,6 +213,8 @@ def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputF
             out.write("\n")
         case opt.OutputFormat.CSV:
             _write_rows(measured, out)
+        case opt.OutputFormat.HDR:
+            out.writelines(percentile_blocks(measured))
     out.flush()
 
 
@@ -222,6 +226,13 @@ def _write_lines(lines: Iterable[str], out: TextIO) -> None:
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
     from rig.render import rows, rows_header
 
+    for entry in measured:
+        for run in entry.runs:
+            if run.tally is not None:
+                tell(
+                    f"rig: {entry.instance.spec} run {run.number} was too long to keep: the last"
+                    f" {len(run.samples):,} of its {run.summary.requests:,} rows are written; loadgen --samples has all"
+                )
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows_header(measured))
     writer.writerows(rows(measured))

@@ -8,6 +8,7 @@ from typing import Any, Final
 from loadgen.explain.runs import limited_by
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
+from loadgen.render.hgrm import hgrm_lines
 from loadgen.store import csv_header, csv_rows
 from rig.compare import Measured
 from rig.difference import difference
@@ -90,6 +91,13 @@ def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
         for run in entry.runs:
             for row in csv_rows(run.number, run.samples, server_timing=entry.plan.server_timing):
                 yield (entry.instance.spec, *row)
+
+
+def percentile_blocks(measured: Sequence[Measured]) -> Iterator[str]:
+    """The .hgrm block of each run."""
+    for entry in measured:
+        for run in entry.runs:
+            yield from hgrm_lines(f"{entry.instance.spec} {text.run_heading(entry.plan, run)}", run)
 
 
 def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:

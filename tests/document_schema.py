@@ -37,6 +37,10 @@ FINDING: Final = {
 
 _TIMES: Final = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms")
 
+SECOND: Final = _closed(
+    {"second": _COUNT, "ok": _COUNT, "failed": _COUNT, "p50_ms": _FIGURE, "p99_ms": _FIGURE, "max_ms": _FIGURE}
+)
+
 RUN: Final = _closed(
     {
         "run": {"type": "integer", "minimum": 1},
@@ -53,6 +57,7 @@ RUN: Final = _closed(
         "statuses": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "wall_ms": _FIGURE,
         **dict.fromkeys(_TIMES, _FIGURE),
+        "percentiles": {"enum": ["exact", "histogram"]},
         "over_ms": {"type": "integer", "minimum": 1},
         "over": _COUNT,
         "service": {"anyOf": [{"type": "null"}, _closed(dict.fromkeys(_TIMES, _FIGURE))]},
@@ -68,6 +73,7 @@ RUN: Final = _closed(
         },
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
+        "seconds": {"type": "array", "items": SECOND},
         "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
         "findings": {"type": "array", "items": FINDING},
     }

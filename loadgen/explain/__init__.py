@@ -8,6 +8,7 @@
     shape        which of the five causes holds that exclude each other
     own_figures  where the server's own figures (Server-Timing) put the waiting
     finding      the value, and the closed list of causes
+    long_run     what the last rows of a run tell, and what was counted of all
     words        numbers in sentences
 
 and one module a cause. Each is a pure function from a Reading to a Finding, or none. A wrong reason is worse than none:
@@ -25,6 +26,7 @@ from loadgen.explain import (
     concurrency_limit,
     connection_limit,
     cpu_shared,
+    long_run,
     overlapped,
     serial,
     shed,
@@ -67,4 +69,6 @@ def explain(evidence: Evidence) -> tuple[Finding, ...]:
     generator = any(finding.cause == "client" for finding in findings)
     if not generator and (left := unexplained.find(reading, shape)) is not None:
         findings.append(left)
+    if evidence.tally is not None:
+        findings = list(long_run.findings_of(evidence.tally, findings, len(evidence.samples)))
     return tuple(sorted(findings, key=lambda finding: CAUSES.index(finding.cause)))

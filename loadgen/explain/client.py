@@ -39,14 +39,17 @@ def find(reading: Reading) -> Finding | None:
         "cpu_percent": round(use.cpu_percent, 1),
         "loop_lag_p99_ms": round(use.loop_lag_p99_ms, 3),
     }
+    tally = evidence.tally
     refused = samples.outcome == Outcome.CLIENT
     capped = count_of(refused & (samples.begun == MISSING) & (samples.due != MISSING))
+    starved = count_of(refused) - capped
+    if tally is not None:  # of the whole run
+        capped, starved = tally.capped, tally.outcomes[Outcome.CLIENT] - tally.capped
     if capped:
         reasons.append(
             f"{capped:,} requests were due while as many were under way as may be (--max-in-flight), and were not sent"
         )
         facts["over_max_in_flight"] = capped
-    starved = count_of(refused) - capped
     if starved:
         reasons.append(f"{starved:,} requests found no free descriptor or port on this machine")
         facts["out_of_descriptors_or_ports"] = starved
@@ -59,7 +62,7 @@ def find(reading: Reading) -> Finding | None:
         begun = begun[begun != MISSING]
         release_ms = float(begun.max() - begun.min()) / 1e6 if len(begun) else 0.0
         facts |= {"release_ms": round(release_ms, 3), "fastest_ms": round(fastest_ms, 3)}
-        lateness = Lateness.of(samples)
+        lateness = Lateness.of(samples) if tally is None else tally.late.lateness()
         if lateness is not None and lateness.max_ns:  # only arrivals at a rate can be late
             facts["lateness_p99_ms"] = round(lateness.p99_ns / 1e6, 3)
             if lateness.p99_ns / 1e6 > max(LATE_MIN_MS, LATE_SHARE * median_ms):
@@ -80,7 +83,7 @@ def find(reading: Reading) -> Finding | None:
         return None
     return Finding(
         cause="client",
-        requests=len(samples),
+        requests=evidence.requests,
         sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.",
         evidence=facts,
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from loadgen.explain.words import HTTP, Terms
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
+from loadgen.tally import Tally
 from loadgen.watch import ClientUse
 
 Mask = NDArray[np.bool_]
@@ -79,6 +80,13 @@ class Evidence:
     """ns; when the work on each began, where that was seen itself and need not be inferred."""
     terms: Terms = HTTP
     """What sentences call the two sides."""
+    tally: Tally | None = None
+    """What was counted of the whole run, where it was too long and `samples` are the last of its rows."""
+
+    @property
+    def requests(self) -> int:
+        """How many the run had, whether or not their rows were kept."""
+        return len(self.samples) if self.tally is None else self.tally.requests
 
     @cached_property
     def is_burst(self) -> bool:

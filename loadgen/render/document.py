@@ -12,7 +12,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Summary, Times
+from loadgen.summary import NS_PER_MS, Second, Summary, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -88,6 +88,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
         **dict.fromkeys([f"{name}_ms" for name in _TIMES]) | (times_data(summary.times) or {}),
+        "percentiles": "exact" if summary.is_exact else "histogram",
         "over_ms": summary.over_ms,
         "over": summary.over,
         "service": times_data(summary.service),
@@ -105,6 +106,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "server_timing": server_timing_data(summary),
         "trusted": run.trusted,
         "interrupted": run.interrupted,
+        "seconds": [second_data(second) for second in summary.seconds],
         "client": {
             "cpu_percent": round(run.use.cpu_percent, 1),
             "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
@@ -127,6 +129,18 @@ def server_timing_data(summary: Summary) -> dict[str, Any]:
     return {
         name: {"p50_ms": _ms(took.p50_ns), "p99_ms": _ms(took.p99_ns), "max_ms": _ms(took.max_ns), "count": took.count}
         for name, took in summary.server_timing.items()
+    }
+
+
+def second_data(second: Second) -> dict[str, Any]:
+    """One second of a run."""
+    return {
+        "second": second.number,
+        "ok": second.ok,
+        "failed": second.failed,
+        "p50_ms": _ms(second.p50_ns),
+        "p99_ms": _ms(second.p99_ns),
+        "max_ms": _ms(second.max_ns),
     }
 
 

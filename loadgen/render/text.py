@@ -100,6 +100,8 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
         yield line
     if plan.server_timing:
         yield server_timing_line(run.summary)
+    if not run.summary.is_exact:
+        yield "percentiles from a histogram, within 0.1 %"
     if run.summary.failures:
         yield failed_line(run.summary)
     if not quiet:
