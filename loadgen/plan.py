@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
+from loadgen.objective import Objective
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
 __all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Stage", "Target", "Workload", "parse_header"]
@@ -142,6 +143,8 @@ class Plan:
     http2: bool = False
     allow_remote: bool = False
     """Fire at a public address."""
+    objectives: tuple[Objective, ...] = ()
+    """What each run must come to."""
 
     def __post_init__(self) -> None:
         if self.runs < 1:

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
@@ -21,6 +21,7 @@ from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
 from loadgen.kernel import available_cpus
+from loadgen.objective import Objective, Verdict
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
@@ -70,6 +71,10 @@ class Run:
     def trusted(self) -> bool:
         """Whether the server, and not the generator, set the numbers."""
         return all(finding.cause != "client" for finding in self.findings)
+
+    def verdicts(self, objectives: Sequence[Objective]) -> list[Verdict]:
+        """How it stands to objectives; none where it was interrupted, for then its figures are those of a part."""
+        return [] if self.interrupted else [each.judge(self.summary, self.trusted) for each in objectives]
 
 
 class Observer(Protocol):

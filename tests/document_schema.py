@@ -65,6 +65,10 @@ RUN: Final = _closed(
         "interrupted": {"type": "boolean"},
         "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
         "findings": {"type": "array", "items": FINDING},
+        "objectives": {
+            "type": "array",
+            "items": _closed({"objective": {"type": "string"}, "value": _FIGURE, "met": {"type": ["boolean", "null"]}}),
+        },
     }
 )
 
@@ -91,6 +95,7 @@ PLAN: Final = _closed(
         "over_ms": {"type": "integer", "minimum": 1},
         "engine": {"enum": ["wire", "aiohttp", "httpx"]},
         "http2": {"type": "boolean"},
+        "objectives": {"type": "array", "items": {"type": "string"}},
     }
 )
 
