@@ -153,6 +153,7 @@ class Session:
                 kernel=self._kernel,
                 server=view,
                 cpus=available_cpus(),
+                is_open=workload.is_open,
             )
             return Run(number, where, evidence, summary, explain(evidence), interrupted)
 

@@ -136,10 +136,10 @@ def compare(
             _write_evidence(comparison.measured, samples)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    runs = [run for entry in comparison.measured for run in entry.runs]
-    if not any(run.summary.ok for run in runs):
+    measured = [run for entry in comparison.measured for run in entry.runs]
+    if not any(run.summary.ok for run in measured):
         raise typer.Exit(EXIT_NOTHING)
-    missed = not all(verdict.met for run in runs for verdict in run.verdicts(plan.objectives))
+    missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
     raise typer.Exit(EXIT_MISSED if missed else EXIT_OK)
 
 

@@ -5,6 +5,7 @@
     reading    what is derived from all, for all causes: the server's places, and who waited for one
     queueing   from arrivals and completions to the number of places
     shape      which of the five causes holds that exclude each other
+    backlog, open_fit, open_load   the same of an open run: whether completions kept up with arrivals
     finding    the value, and the closed list of causes
     words      numbers in sentences
 
@@ -23,6 +24,7 @@ from loadgen.explain import (
     concurrency_limit,
     connection_limit,
     cpu_shared,
+    open_load,
     overlapped,
     serial,
     shed,
@@ -61,8 +63,12 @@ def explain(evidence: Evidence) -> tuple[Finding, ...]:
     # What was shed is no evidence that the rest met no limit.
     if shape is not None and not (shape == "overlapped" and reading.shed.any()):
         findings.append(_SHAPES[shape](reading))
+    if evidence.is_open and (found := open_load.find(reading)) is not None:
+        findings.append(found)
+        shape = found.cause
     # Nor is the server slow where the generator was.
     generator = any(finding.cause == "client" for finding in findings)
-    if not generator and (left := unexplained.find(reading, shape)) is not None:
+    told = shape == "unexplained"
+    if not generator and not told and (left := unexplained.find(reading, shape)) is not None:
         findings.append(left)
     return tuple(sorted(findings, key=lambda finding: CAUSES.index(finding.cause)))

@@ -25,7 +25,7 @@ def summary(*response_ms: float, failed: int = 0) -> Summary:
         ("p99<=512ms", True, "met: 512 ms"),
         ("min>10ms", True, "met: 100 ms"),
         ("mean<150ms", False, "missed: 182 ms"),
-        ("failed<1%", False, "missed: 16.67 %"),
+        ("failed<1%", False, "missed: 17 %"),
         ("failed<=2", True, "met: 2"),
         ("failed<2", False, "missed: 2"),
         ("over<=0", True, "met: 0"),
