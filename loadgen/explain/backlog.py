@@ -71,7 +71,7 @@ class Backlog:
             return None
         done = np.sort(samples.done[samples.ok])
         edges = np.linspace(float(due[0]), float(due[-1]), BLOCKS + 1)
-        block_s = (edges[1] - edges[0]) / 1e9
+        block_s = float(edges[1] - edges[0]) / 1e9
         means = (_area(due, edges) - _area(done, edges)) / (block_s * 1e9)
         out = max(_LEFT_OUT, int(np.ceil(_SETTLED * _first_response_s(samples) / block_s)))
         if BLOCKS - out < _FEWEST_BLOCKS:

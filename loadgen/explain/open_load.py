@@ -8,8 +8,8 @@
 | fell behind | not all used or not seen | of a limit | `concurrency-limit` or `connection-limit` |
 | fell behind | | other | `unexplained` |
 
-In all other cases there is no finding: a queue that comes and goes with chance, a load that is not of one rate, requests
-given up, turned away or sent again, a stand-still. Its cause is told by others, or is not to be told.
+In all other cases there is no finding: a queue that comes and goes with chance, a load that is not of one rate, a
+stand-still, requests given up, turned away or sent again. The cause is told by others, or is not to be told.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from loadgen.sweep.search import TOLERANCE, Bracket
 from loadgen.sweep.step import Step, level_words
 
 _ATTEMPTS: Final = 2
+_UNTRUSTED: Final = "the generator was the bottleneck"
 
 MakePlan = Callable[[float], Plan]
 """The plan of a level."""
@@ -154,12 +155,12 @@ class Search:
         A rate that completions fall behind is not kept, whatever the response times are so far: they go on growing.
         """
         if not step.run.trusted:
-            return "the generator was the bottleneck"
+            return _UNTRUSTED
         verdicts = step.run.verdicts(self._objectives)
         if missed := [_missed_words(verdict) for verdict in verdicts if not verdict.met]:
             return ", ".join(missed)
         if step.kept_up is False:
-            return f"completions fell behind, at {step.throughput_rps:,.0f}/s"
+            return f"completions fell behind, at {step.completed_rps:,.0f}/s"
         return None
 
     def result(self) -> Result:
@@ -170,10 +171,13 @@ class Search:
             return Result(f"no step has ended, so whether any level keeps {wanted} is not told.")
         is_rate = self.steps[0].is_rate
         keeps, does = ("keeps", "does") if is_rate else ("keep", "do")
-        beyond = "" if missed is None else f"{level_words(missed, is_rate=is_rate)} {does} not: {self._missed[missed]}"
+        beyond = ""
+        if missed is not None:
+            does_not = "cannot be judged" if self._missed[missed] == _UNTRUSTED else f"{does} not"
+            beyond = f"{level_words(missed, is_rate=is_rate)} {does_not}: {self._missed[missed]}"
         details = {"confirmed": self._bracket.confirmed, "tolerance": TOLERANCE}
         if kept is None:
-            return Result(f"no level tried keeps {wanted}: {beyond}.", None, None, details)
+            return Result(f"no level tried is known to keep {wanted}: {beyond}.", None, None, details)
         level = level_words(kept, is_rate=is_rate)
         if missed is None:
             ended = "the search was interrupted there" if self.interrupted else "the highest that was to be tried"

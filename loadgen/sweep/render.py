@@ -31,7 +31,7 @@ def row(step: Step, *, quiet: bool = False) -> str:
     """A step's row."""
     summary = step.run.summary
     cells = [
-        step.level_words.removesuffix(" users"),
+        step.level_words if step.is_rate else f"{step.level:,.0f}",
         f"{step.throughput_rps:,.0f}",
         *(whole_ms(_ns(summary, name)) for name in ("p50", "p95", "p99")),
         f"{summary.failed:,}",

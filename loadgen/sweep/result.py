@@ -91,17 +91,19 @@ def _of_rates(steps: Sequence[Step]) -> Result:
     if behind is None:
         last = steps[-1].level
         return Result(f"the server kept up with every rate tried, up to {level_words(last, is_rate=True)}.", last)
-    completed = f"{behind.level_words} completed {behind.throughput_rps:,.0f}/s"
+    completed = f"{behind.completed_rps:,.0f}/s were completed"
     if behind.run.summary.failed:
         completed += f", and {behind.run.summary.failed:,} of {behind.run.summary.requests:,} requests failed"
     kept = [step for step in steps if step.level < behind.level]
     if not kept:
-        return Result(f"completions fell behind arrivals at the first step already: {completed}; begin with less.")
+        return Result(
+            f"completions fell behind arrivals at the first step already, {behind.level_words}: {completed}; begin with less."
+        )
     low = kept[-1].level
     return Result(
         f"the server kept up with {level_words(low, is_rate=True)}; at {behind.level_words} completions fell behind"
         f" arrivals: {completed}.",
         low,
         (low, behind.level),
-        {"throughput_beyond_rps": round(behind.throughput_rps, 3)},
+        {"completed_beyond_rps": round(behind.completed_rps, 3)},
     )

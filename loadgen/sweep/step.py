@@ -7,6 +7,7 @@ from typing import Any
 
 from loadgen.explain.backlog import Backlog
 from loadgen.explain.runs import gist
+from loadgen.explain.words import counted
 from loadgen.plan import Plan
 from loadgen.runner import Run
 
@@ -44,6 +45,11 @@ class Step:
         return Backlog.of(self.run.samples) if self.is_rate else None
 
     @property
+    def completed_rps(self) -> float:
+        """ok requests a second while requests came, where a backlog tells; else as throughput."""
+        return self.throughput_rps if self.backlog is None else self.backlog.completion_rps
+
+    @property
     def kept_up(self) -> bool | None:
         """Whether completions kept up with arrivals; None for users, and for a run that is not to be trusted."""
         if not self.is_rate or not self.run.trusted:
@@ -76,4 +82,6 @@ class Step:
 
 def level_words(level: float, *, is_rate: bool) -> str:
     """`200 users`, `1,850/s`."""
-    return f"{level:,.0f}/s" if is_rate and level >= 10 else f"{level:g}/s" if is_rate else f"{level:,.0f} users"
+    return (
+        f"{level:,.0f}/s" if is_rate and level >= 10 else f"{level:g}/s" if is_rate else counted(round(level), "user")
+    )
