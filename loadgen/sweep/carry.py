@@ -13,7 +13,7 @@ from loadgen.sweep.result import Result, result_of
 from loadgen.sweep.search import TOLERANCE, Bracket
 from loadgen.sweep.step import Step, level_words
 
-_ATTEMPTS: Final = 2
+_ATTEMPTS: Final = 3
 _UNTRUSTED: Final = "the generator was the bottleneck"
 
 MakePlan = Callable[[float], Plan]
@@ -35,7 +35,7 @@ class Carrier:
         self.interrupted = False
 
     def attempts(self, level: float) -> Iterator[Step]:
-        """Carries a step out, and once more where the generator disturbed it: that may have been a moment's trouble."""
+        """Carries a step out, and again where the generator disturbed it: that may have been a moment's trouble."""
         for _ in range(_ATTEMPTS):
             step = self._carry(level)
             if step is not None:

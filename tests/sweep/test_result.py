@@ -58,6 +58,7 @@ def test_users_flatten_at_the_places() -> None:
     assert result.sentence.startswith("throughput flattens at about ")
     assert "beyond it each further user adds waiting, not throughput" in result.sentence
     assert result.interval is not None
+    assert result.value is not None
     assert result.interval[0] <= result.value <= result.interval[1]
 
 
