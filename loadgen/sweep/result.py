@@ -96,7 +96,7 @@ def _of_rates(steps: Sequence[Step]) -> Result:
         completed += f", and {behind.run.summary.failed:,} of {behind.run.summary.requests:,} requests failed"
     kept = [step for step in steps if step.level < behind.level]
     if not kept:
-        return Result(f"at {behind.level_words}, the lowest step that tells, completions fell behind already: {completed}.")
+        return Result(f"at {behind.level_words}, the lowest step that tells, completions fell behind: {completed}.")
     low = kept[-1].level
     return Result(
         f"the server kept up with {level_words(low, is_rate=True)}; at {behind.level_words} completions fell behind"
