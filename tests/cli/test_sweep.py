@@ -18,6 +18,8 @@ from tests.document_schema import DOCUMENT, RUN
 from tests.support import PATIENCE_S, Server, start_script
 
 CAPACITY = 200
+SEARCH_PATIENCE_S = 90.0
+"""On a busy machine each of its steps may be tried three times."""
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +55,16 @@ def test_rates_are_not_kept_up_with_beyond_the_capacity(loadgen: Loadgen, calibr
         assert document["result"]["interval"] == [100, 400]
 
 
-def test_a_search_ends_near_the_capacity(loadgen: Loadgen, calibrated: str) -> None:
-    ended = loadgen(
-        "sweep", calibrated, "--find", "p99<300ms", "--rate", "150..400", "-z", "1500ms", "--pause", "50ms",
-        "--timeout", "3s", "--output-format", "json",
-    )  # fmt: skip
-    document = json.loads(ended.stdout)
+def test_a_search_ends_near_the_capacity(calibrated: str) -> None:
+    with start_script(
+        "loadgen", "sweep", calibrated, "--find", "p99<300ms", "--rate", "150..300", "-z", "1s", "--pause", "50ms",
+        "--output-format", "json",
+    ) as process:  # fmt: skip
+        output, notes = process.communicate(timeout=SEARCH_PATIENCE_S)
+    assert "Traceback" not in notes
+    document = json.loads(output)
     if all(step["trusted"] for step in document["steps"]):
-        assert ended.returncode == 0
+        assert process.returncode == 0
         assert 0.9 * CAPACITY <= document["result"]["value"] <= 1.1 * CAPACITY
         low, high = document["result"]["interval"]
         assert low < high
