@@ -14,7 +14,7 @@ from loadgen import options as opt
 from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
-from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from loadgen.plan import DEFAULT_URL, Plan
 
@@ -31,18 +31,20 @@ Examples:
   loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
+  loadgen URL --rate 500 -z 30s --slo 'p99<200ms'      exit code 1 where that is missed
 
 \b
 Also, each with its own --help:
   loadgen explain SAMPLES.csv    the findings again, from a saved run
   loadgen limit URL              finds the concurrency limit with few requests
+  loadgen sweep URL -c 50,100    finds where throughput flattens
 
 \b
-Exit codes: 0 measured; 2 usage; 3 every request failed;
-130 interrupted, and what was measured is printed.
+Exit codes: 0 measured; 1 an objective (--slo) was missed;
+2 usage; 3 every request failed; 130 interrupted, and what was measured is printed.
 """
 
-_COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli"}
+_COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli", "sweep": "loadgen.sweep_cli"}
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP_OPTIONS
@@ -69,6 +71,7 @@ def fire(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    slo: opt.Objectives = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -98,7 +101,7 @@ def fire(
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
-        server_timing,
+        server_timing, tuple(slo or ()),
     ).plan(target)  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
@@ -144,7 +147,7 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     from loadgen.render.text import failure_hint
     from loadgen.runner import WARMUP, Session
 
-    any_ok = interrupted = False
+    any_ok = missed = interrupted = False
     noted = "" if note else None
     on_terminal = sys.stderr.isatty()
     if on_terminal:
@@ -167,6 +170,7 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
                     for sink in sinks:
                         sink.add(run)
                     any_ok = any_ok or run.summary.ok > 0
+                    missed = missed or not all(verdict.met for verdict in run.verdicts(plan.objectives))
                     if note and (hint := failure_hint(run)) is not None:
                         tell(f"loadgen: {hint}")
                 interrupted = run.interrupted
@@ -176,7 +180,9 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         sink.finish()
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_OK if any_ok else EXIT_NOTHING
+    if not any_ok:
+        return EXIT_NOTHING
+    return EXIT_MISSED if missed else EXIT_OK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loadgen.errors import UsageError
+from loadgen.objective import parse_objective
 from loadgen.options import ArrivalsName, EngineName
 from loadgen.plan import Plan, Target
 from loadgen.units import parse_duration, parse_rate, parse_stage, parse_whole_ms
@@ -41,6 +42,7 @@ class LoadOptions:
     max_in_flight: int | None = None
     stages: tuple[str, ...] = ()
     server_timing: bool = False
+    slo: tuple[str, ...] = ()
 
     def plan(self, target: Target) -> Plan:
         """The plan for a target.
@@ -59,6 +61,7 @@ class LoadOptions:
             http2=self.http2,
             allow_remote=self.allow_remote,
             server_timing=self.server_timing,
+            objectives=tuple(parse_objective(text) for text in self.slo),
         )
 
     def workload(self) -> Workload:

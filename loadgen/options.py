@@ -122,6 +122,12 @@ Output = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write there, not to stdout."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the notes.")]
+Objectives = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slo", metavar="OBJECTIVE", help="Repeatable: p99<200ms, failed<1%, throughput>1000. Missed: exit code 1."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

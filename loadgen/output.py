@@ -13,6 +13,7 @@ from typing import Protocol, TextIO
 from loadgen.errors import UsageError
 from loadgen.evidence_file import Key, evidence_data, evidence_path
 from loadgen.explain import Evidence, Finding
+from loadgen.objective import Verdict, verdict_lines
 from loadgen.parquet import check_parquet
 from loadgen.plan import Plan
 from loadgen.render import text
@@ -40,20 +41,25 @@ class TextSink:
     def __init__(self, plan: Plan, file: TextIO, *, quiet: bool = False) -> None:
         self._plan, self._file, self._quiet = plan, file, quiet
         self._findings: list[tuple[Finding, ...]] = []
+        self._verdicts: list[list[Verdict]] = []
 
     def add(self, run: Run) -> None:
         """Prints the run's lines."""
         self._findings.append(run.findings)
+        if verdicts := run.verdicts(self._plan.objectives):
+            self._verdicts.append(verdicts)
         for line in text.run_lines(self._plan, run, quiet=self._quiet):
             print(line, file=self._file)
         self._file.flush()
 
     def finish(self) -> None:
-        """Prints what the runs have in common."""
+        """Prints what the runs have in common, and how they stand to the objectives."""
         if not self._quiet:
             for line in text.all_runs_lines(self._findings):
                 print(line, file=self._file)
-            self._file.flush()
+        for line in verdict_lines(self._verdicts):
+            print(line, file=self._file)
+        self._file.flush()
 
 
 class JsonSink:

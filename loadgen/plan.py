@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
+from loadgen.objective import Objective
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
 __all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Stage", "Target", "Workload", "parse_header"]
@@ -144,6 +145,8 @@ class Plan:
     """Fire at a public address."""
     server_timing: bool = False
     """Keep the durations of each response's Server-Timing header."""
+    objectives: tuple[Objective, ...] = ()
+    """What each run must come to."""
 
     def __post_init__(self) -> None:
         if self.runs < 1:

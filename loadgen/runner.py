@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +23,7 @@ from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
 from loadgen.keeper import Keeper
 from loadgen.kernel import available_cpus
+from loadgen.objective import Objective, Verdict
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
@@ -79,6 +80,10 @@ class Run:
     def trusted(self) -> bool:
         """Whether the server, and not the generator, set the numbers."""
         return all(finding.cause != "client" for finding in self.findings)
+
+    def verdicts(self, objectives: Sequence[Objective]) -> list[Verdict]:
+        """How it stands to objectives; none where it was interrupted, for then its figures are those of a part."""
+        return [] if self.interrupted else [each.judge(self.summary, self.trusted) for each in objectives]
 
 
 class Observer(Protocol):
@@ -196,6 +201,7 @@ class Session:
             server=view,
             cpus=available_cpus(),
             tally=tally,
+            is_open=workload.is_open and tally is None,  # the last rows alone do not tell what came before
         )
         return Run(number, where, evidence, summary, explain(evidence), interrupted)
 

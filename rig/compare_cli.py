@@ -16,7 +16,7 @@ from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
-from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from rig.build_cli import build_first
 from rig.options import Config
@@ -34,8 +34,8 @@ Examples:
   rig compare --cmd 'gunicorn -b 127.0.0.1:{port} app:app' --path /slow --n 50
 
 \b
-Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
-failed; 130 interrupted, and what was measured is printed.
+Exit codes: 0 measured; 1 an objective (--slo) was missed; 2 usage; 3 a server
+did not start, or every request failed; 130 interrupted, and what was measured is printed.
 """
 
 Specs = Annotated[
@@ -77,6 +77,7 @@ def compare(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    slo: opt.Objectives = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -128,6 +129,7 @@ def compare(
         max_in_flight=max_in_flight,
         stages=tuple(stage or ()),
         server_timing=server_timing,
+        slo=tuple(slo or ()),
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
@@ -154,8 +156,11 @@ def compare(
             _write_evidence(comparison.measured, samples)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
-    raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
+    measured = [run for entry in comparison.measured for run in entry.runs]
+    if not any(run.summary.ok for run in measured):
+        raise typer.Exit(EXIT_NOTHING)
+    missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
+    raise typer.Exit(EXIT_MISSED if missed else EXIT_OK)
 
 
 def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:

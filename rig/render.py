@@ -35,6 +35,7 @@ def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str
             yield from text.run_lines(entry.plan, run, quiet=quiet)
         if not quiet:
             yield from text.all_runs_lines(entry.findings)
+        yield from text.objective_lines(entry.plan, entry.runs)
         yield ""
 
 
@@ -72,7 +73,7 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
                 "concurrency_limit": entry.instance.concurrency_limit,
                 "limit_known": entry.instance.limit_known,
                 "plan": plan_data(entry.plan),
-                "runs": [run_data(run) for run in entry.runs],
+                "runs": [run_data(run, entry.plan) for run in entry.runs],
             }
             for entry in measured
         ],

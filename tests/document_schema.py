@@ -76,6 +76,10 @@ RUN: Final = _closed(
         "seconds": {"type": "array", "items": SECOND},
         "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
         "findings": {"type": "array", "items": FINDING},
+        "objectives": {
+            "type": "array",
+            "items": _closed({"objective": {"type": "string"}, "value": _FIGURE, "met": {"type": ["boolean", "null"]}}),
+        },
     }
 )
 
@@ -103,6 +107,7 @@ PLAN: Final = _closed(
         "engine": {"enum": ["wire", "aiohttp", "httpx"]},
         "http2": {"type": "boolean"},
         "server_timing": {"type": "boolean"},
+        "objectives": {"type": "array", "items": {"type": "string"}},
     }
 )
 

@@ -6,6 +6,7 @@
     queueing     from arrivals and completions to the number of places
     seen         the same where it was seen when the work on each began
     shape        which of the five causes holds that exclude each other
+    backlog, open_fit, open_load   the same of an open run: whether completions kept up with arrivals
     own_figures  where the server's own figures (Server-Timing) put the waiting
     finding      the value, and the closed list of causes
     long_run     what the last rows of a run tell, and what was counted of all
@@ -27,6 +28,7 @@ from loadgen.explain import (
     connection_limit,
     cpu_shared,
     long_run,
+    open_load,
     overlapped,
     serial,
     shed,
@@ -65,9 +67,13 @@ def explain(evidence: Evidence) -> tuple[Finding, ...]:
     # What was shed is no evidence that the rest met no limit.
     if shape is not None and not (shape == "overlapped" and reading.shed.any()):
         findings.append(_SHAPES[shape](reading))
+    if evidence.is_open and (found := open_load.find(reading)) is not None:
+        findings.append(found)
+        shape = found.cause
     # Nor is the server slow where the generator was.
     generator = any(finding.cause == "client" for finding in findings)
-    if not generator and (left := unexplained.find(reading, shape)) is not None:
+    told = shape == "unexplained"
+    if not generator and not told and (left := unexplained.find(reading, shape)) is not None:
         findings.append(left)
     if evidence.tally is not None:
         findings = list(long_run.findings_of(evidence.tally, findings, len(evidence.samples)))

@@ -74,6 +74,8 @@ class Evidence:
     use: ClientUse = field(default_factory=lambda: ClientUse(0.0, 0.0, 0.0))
     kernel: KernelRules = field(default_factory=KernelRules)
     server: ServerView = field(default_factory=ServerView)
+    is_open: bool = False
+    """Whether requests came at moments of their own, whatever the answers did."""
     cpus: int = 1
     """CPUs that the generator may use; the server's too, where it is on this machine."""
     started: Ints | None = None

@@ -11,8 +11,10 @@ from typing import Final
 
 import numpy as np
 
+from loadgen.explain.backlog import Backlog
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
+from loadgen.explain.open_fit import sure_fit
 from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
@@ -53,6 +55,9 @@ COMPUTES_PART: Final = 0.25
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
+WHOLE: Final = 0.98
+"""Of an open run's requests so many at least were served, or the order in which they were is not known."""
+
 _FEWEST: Final = 2
 
 
@@ -63,6 +68,8 @@ class Reading(Rows):
     @cached_property
     def fit(self) -> Fit | None:
         """The concurrency limit that accounts for the released requests; None where there are too few."""
+        if self.evidence.is_open:
+            return self._open_fit
         if count_of(self.released) < _FEWEST:
             return None
         started, rows = self.evidence.started, self.released
@@ -90,6 +97,19 @@ class Reading(Rows):
         if started is None or not served.any():
             return min(self.evidence.concurrency, count_of(served))
         return mean_at_once(started[served], self.evidence.samples.done[served])
+
+    @cached_property
+    def backlog(self) -> Backlog | None:
+        """Whether an open run's completions kept up; None for others, and where that cannot be told."""
+        return Backlog.of(self.evidence.samples) if self.evidence.is_open else None
+
+    @cached_property
+    def _open_fit(self) -> Fit | None:
+        """The limit that surely accounts for an open run; None where none does, or too few were served to tell."""
+        rows = self.served & ~self.adrift
+        if self.backlog is None or count_of(rows) < WHOLE * count_of(self.evidence.begun):
+            return None
+        return sure_fit(self.arrival_ns[rows], self.evidence.samples.done[rows], self.backlog)
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""

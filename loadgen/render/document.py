@@ -26,7 +26,7 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
         "schema": SCHEMA,
         "plan": plan_data(plan),
         "environment": environment_data(),
-        "runs": [run_data(run) for run in runs],
+        "runs": [run_data(run, plan) for run in runs],
         "all_runs": over_runs([run.findings for run in runs]) if len(runs) > 1 else [],
     }
 
@@ -57,6 +57,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "engine": plan.engine,
         "http2": plan.http2,
         "server_timing": plan.server_timing,
+        "objectives": [objective.text for objective in plan.objectives],
     }
 
 
@@ -74,8 +75,8 @@ def environment_data() -> dict[str, Any]:
     }
 
 
-def run_data(run: Run) -> dict[str, Any]:
-    """One run; a figure that has no value is None."""
+def run_data(run: Run, plan: Plan) -> dict[str, Any]:
+    """One run of a plan; a figure that has no value is None."""
     summary = run.summary
     return {
         "run": run.number,
@@ -113,6 +114,7 @@ def run_data(run: Run) -> dict[str, Any]:
             "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
         },
         "findings": [finding_data(finding) for finding in run.findings],
+        "objectives": [verdict.data() for verdict in run.verdicts(plan.objectives)],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
+from loadgen.objective import verdict_lines
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
 from loadgen.runner import Run
@@ -114,6 +115,11 @@ def all_runs_lines(runs: Sequence[tuple[Finding, ...]]) -> Iterator[str]:
     if len(runs) > 1:
         for sentence in over_runs(runs):
             yield f"why: {sentence}"
+
+
+def objective_lines(plan: Plan, runs: Sequence[Run]) -> Iterator[str]:
+    """How the runs stand to the plan's objectives, a line each."""
+    yield from verdict_lines([verdicts for run in runs if (verdicts := run.verdicts(plan.objectives))])
 
 
 def failure_hint(run: Run) -> str | None:
