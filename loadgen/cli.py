@@ -29,6 +29,7 @@ Examples:
   loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
   loadgen URL -c 64 -z 30s                             64 users, for a time
   loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
+  loadgen URL --rate 50000 -z 30s --workers auto       on all cores
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
 
@@ -69,6 +70,8 @@ def fire(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    workers: opt.Workers = "1",
+    scheduler: opt.Scheduler = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -96,7 +99,7 @@ def fire(
     target = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert).target(url)
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
-        connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
+        connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()), workers, scheduler,
     ).plan(target)  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)

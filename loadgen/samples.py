@@ -161,10 +161,21 @@ class Recorder:
             view[: len(kept)] = moved
             view[len(kept) :] = _EMPTY[name][1]
 
-    def release(self) -> int:
-        """Marks this moment as the run's release and returns it (perf_counter_ns)."""
-        self.release_ns = perf_counter_ns()
+    def release(self, at_ns: int | None = None) -> int:
+        """Marks this moment, or the one given, as the run's release and returns it (perf_counter_ns)."""
+        self.release_ns = perf_counter_ns() if at_ns is None else at_ns
         return self.release_ns
+
+    def take(self, rows: Samples) -> None:
+        """Takes rows that others measured, whose times count from the release marked here, in place of its own."""
+        assert self.release_ns is not None
+        self._extend(max(len(rows) - self.rows, 0))
+        for name, column in self._columns():
+            given = getattr(rows, name)
+            if name in TIME_COLUMNS:
+                given = np.where(given == MISSING, MISSING, given + self.release_ns)
+            _view(column)[: len(rows)] = given
+        self.used = len(rows)
 
     def samples(self) -> Samples:
         """The rows as they now stand, in the same memory: call it once, when nothing is written any more.

@@ -61,6 +61,7 @@ def compare(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    workers: opt.Workers = "1",
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -110,6 +111,7 @@ def compare(
         seed=seed,
         max_in_flight=max_in_flight,
         stages=tuple(stage or ()),
+        workers=workers,
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 

@@ -63,7 +63,29 @@ RUN: Final = _closed(
         "bytes_in": _COUNT,
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
-        "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
+        "client": _closed(
+            {
+                "cpu_percent": _NUMBER,
+                "loop_lag_p99_ms": _NUMBER,
+                "loop_lag_max_ms": _NUMBER,
+                "workers": {"type": "integer", "minimum": 1},
+                "all_cpu_percent": _NUMBER,
+                "lost_workers": _COUNT,
+            }
+        ),
+        "cluster": {
+            "anyOf": [
+                {"type": "null"},
+                _closed(
+                    {
+                        "scheduler": {"type": "string"},
+                        "workers": {"type": "integer", "minimum": 1},
+                        "clock_uncertainty_ms": _NUMBER,
+                        "release_spread_ms": _FIGURE,
+                    }
+                ),
+            ]
+        },
         "findings": {"type": "array", "items": FINDING},
     }
 )
@@ -91,6 +113,8 @@ PLAN: Final = _closed(
         "over_ms": {"type": "integer", "minimum": 1},
         "engine": {"enum": ["wire", "aiohttp", "httpx"]},
         "http2": {"type": "boolean"},
+        "workers": {"type": "integer", "minimum": 1},
+        "scheduler": {"type": ["string", "null"]},
     }
 )
 

@@ -6,13 +6,18 @@ request (that is an Outcome).
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import Protocol
+from time import perf_counter_ns
+from typing import Final, Protocol
 
 from loadgen.address import Address
 from loadgen.plan import Plan
 from loadgen.samples import Recorder
 from loadgen.schedule import Schedule
+
+_SPIN_NS: Final = 3_000_000
+"""Before the release, for which the loop's timers (1 ms) are too coarse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,16 @@ class Job:
     """Where to connect: the name was resolved once, for the whole run."""
     schedule: Schedule
     recorder: Recorder
+    release_at_ns: int | None = None
+    """When to release, by perf_counter_ns, where others release at the same moment; None: when it is ready."""
+
+    async def release_comes(self) -> None:
+        """Returns at the moment of the release, to some microseconds; at once where none is given, or it is past."""
+        if self.release_at_ns is None:
+            return
+        await asyncio.sleep(max(self.release_at_ns - _SPIN_NS - perf_counter_ns(), 0) / 1e9)
+        while perf_counter_ns() < self.release_at_ns:
+            pass
 
 
 class Engine(Protocol):
