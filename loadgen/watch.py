@@ -22,6 +22,8 @@ class ClientUse:
     loop_lag_max_ms: float
     workers: int = 1
     """How many shared the load."""
+    on_this_machine: bool = True
+    """Whether more CPUs of this machine could share it."""
     all_cpu_percent: float | None = None
     """Of one core, all workers together; None: there was one."""
     lost_workers: int = 0

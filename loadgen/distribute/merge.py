@@ -50,19 +50,23 @@ def join(workload: Workload, delivery: Delivery, until_ns: int) -> tuple[Samples
     ]
     kept = [part for part in delivery.parts if part is not None]
     rows = merge([*(part.samples for part in kept), *(lost_rows(requests) for requests in lost)])
-    return rows, join_use([part.use for part in kept], lost_workers=len(lost), lost=sum(lost))
+    return rows, join_use([part.use for part in kept], lost=lost, on_this_machine=delivery.scheduler is None)
 
 
-def join_use(uses: Sequence[ClientUse], *, lost_workers: int, lost: int) -> ClientUse:
-    """The worst of each figure, because one busy worker is enough to spoil a run; and the sum of the CPU."""
+def join_use(uses: Sequence[ClientUse], *, lost: Sequence[int], on_this_machine: bool) -> ClientUse:
+    """The worst of each figure, because one busy worker is enough to spoil a run; and the sum of the CPU.
+
+    `lost` has the number of requests of each worker that was lost.
+    """
     return ClientUse(
         cpu_percent=max((use.cpu_percent for use in uses), default=0.0),
         loop_lag_p99_ms=max((use.loop_lag_p99_ms for use in uses), default=0.0),
         loop_lag_max_ms=max((use.loop_lag_max_ms for use in uses), default=0.0),
-        workers=len(uses) + lost_workers,
+        workers=len(uses) + len(lost),
+        on_this_machine=on_this_machine,
         all_cpu_percent=sum(use.cpu_percent for use in uses),
-        lost_workers=lost_workers,
-        lost_requests=lost,
+        lost_workers=len(lost),
+        lost_requests=sum(lost),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class ShardRun:
             yield
         finally:
             loop.remove_reader(descriptor)
+            os.set_blocking(descriptor, True)  # libuv made it non-blocking (uv_poll_init)
 
     def _cancel(self) -> None:
         if self._task is not None:

@@ -81,8 +81,8 @@ def find(reading: Reading) -> Finding | None:
             reasons.append(f"its event loop was late by {late} or more, one time in a hundred")
     if not reasons:
         return None
-    too_slow, hint = len(reasons) > before, ""
-    if too_slow and use.workers < evidence.cpus and len(samples) > 1:
+    hint = ""
+    if len(reasons) > before and use.on_this_machine and use.workers < evidence.cpus and len(samples) > 1:
         hint = f" --workers {evidence.cpus} shares the load out over {evidence.cpus} cores."
     return Finding(
         cause="client",
