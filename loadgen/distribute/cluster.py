@@ -22,7 +22,7 @@ from loadgen.schedule import Shard
 
 _CONNECT_PATIENCE_S: Final = 5.0
 _ROUND_TRIPS: Final = 15
-_WAY_NS: Final = 500_000_000
+_WAY_NS: Final = 1_000_000_000
 """For an order to reach its worker."""
 _LOOK_S: Final = 0.25
 """So often it is looked whether a worker was lost, or it is time to stop."""
@@ -108,6 +108,7 @@ class ClusterCrew:
     def carry_out(self, plan: Plan, address: Address, stop: threading.Event) -> Delivery:
         """See `Crew`."""
         workers = self._workers()[: most_shards(plan.workload)]
+        self._client.run(remote.make_ready, plan.engine, workers=workers)
         clocks = [self._clock(worker) for worker in workers]
         release_ns = perf_counter_ns() + _WAY_NS + preparation_ns(plan.workload, len(workers))
         futures = [

@@ -80,7 +80,7 @@ def make_crew(plan: Plan) -> Crew | None:
         return None
     from loadgen.distribute.processes import ProcessCrew
 
-    return ProcessCrew(workers)
+    return ProcessCrew(workers, plan.engine)
 
 
 def most_shards(workload: Workload) -> int:

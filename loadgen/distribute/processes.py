@@ -34,12 +34,12 @@ class Worker:
         pid: its process's number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engine: str) -> None:
         ours, theirs = Pipe()
         with theirs:
             descriptor = theirs.fileno()
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "loadgen.distribute.worker", str(descriptor), str(os.getpid())],
+                [sys.executable, "-P", "-m", "loadgen.distribute.worker", str(descriptor), str(os.getpid()), engine],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(descriptor,),
@@ -84,8 +84,9 @@ class ProcessCrew:
         workers: those there are, by shard.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, engine: str) -> None:
         self._size = size
+        self._engine = engine
         self.workers: dict[int, Worker] = {}
 
     def __enter__(self) -> Self:
@@ -102,7 +103,7 @@ class ProcessCrew:
         try:
             missing = [index for index in range(self._size) if index not in self.workers]
             for index in missing:
-                self.workers[index] = Worker()
+                self.workers[index] = Worker(self._engine)
             for index in missing:
                 self.workers[index].wait_ready()
         except BaseException as error:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from time import perf_counter_ns
 from typing import Final
 
-from loadgen.distribute.shard import Order, Part, ShardRun
+from loadgen.distribute.shard import Order, Part, ShardRun, make_ready
 
 _TOO_LATE_NS: Final = 1_000_000_000
 
@@ -17,6 +17,9 @@ _running: set[ShardRun] = set()
 
 class TooLateError(Exception):
     """The release has passed: the scheduler gave the order again, to a worker that took a lost one's place."""
+
+
+__all__ = ["TooLateError", "carry_out", "make_ready", "stop", "versions"]
 
 
 def versions() -> tuple[str, str]:

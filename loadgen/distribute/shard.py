@@ -39,6 +39,12 @@ class Part:
     use: ClientUse
 
 
+def make_ready(engine: str) -> None:
+    """Imports what an order for that engine needs: that takes longer than there is between an order and its release."""
+    load_engine(engine)
+    loop_factory()
+
+
 class ShardRun:
     """One order, while it is carried out."""
 

@@ -1,4 +1,4 @@
-"""The child process of a crew: `python -m loadgen.distribute.worker DESCRIPTOR PARENT`.
+"""The child process of a crew: `python -m loadgen.distribute.worker DESCRIPTOR PARENT ENGINE`.
 
 Reads orders from the pipe with that descriptor and answers each with a Part, until the pipe ends. Anything that comes
 while an order is carried out means: stop, and hand over what there is.
@@ -13,7 +13,7 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Final
 
-from loadgen.distribute.shard import Order, Part, ShardRun
+from loadgen.distribute.shard import Order, Part, ShardRun, make_ready
 from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import LoadgenError
 
@@ -35,6 +35,7 @@ def main() -> None:
             signal.signal(number, signal.SIG_IGN)  # the generator says when to stop
     descriptor, parent = int(sys.argv[1]), int(sys.argv[2])
     die_with(parent)
+    make_ready(sys.argv[3])
     with Connection(descriptor) as pipe:
         pipe.send(None)  # ready
         while True:

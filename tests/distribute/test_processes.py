@@ -170,7 +170,7 @@ def test_auto_is_one_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_crew_that_is_not_used_ends() -> None:
-    with ProcessCrew(2):
+    with ProcessCrew(2, "wire"):
         workers = workers_of(psutil.Process())
     assert len(workers) == 2
     assert not any(worker.is_running() for worker in workers)
