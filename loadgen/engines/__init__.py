@@ -7,6 +7,7 @@ request (that is an Outcome).
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final, Protocol
@@ -16,8 +17,10 @@ from loadgen.plan import Plan
 from loadgen.samples import Recorder
 from loadgen.schedule import Schedule
 
-_SPIN_NS: Final = 3_000_000
+_COARSE_NS: Final = 3_000_000
 """Before the release, for which the loop's timers (1 ms) are too coarse."""
+_SPIN_NS: Final = 100_000
+"""Before the release, for which the kernel's are. No longer: who spins has used up his turn when the moment comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,8 @@ class Job:
         """Returns at the moment of the release, to some microseconds; at once where none is given, or it is past."""
         if self.release_at_ns is None:
             return
-        await asyncio.sleep(max(self.release_at_ns - _SPIN_NS - perf_counter_ns(), 0) / 1e9)
+        await asyncio.sleep(max(self.release_at_ns - _COARSE_NS - perf_counter_ns(), 0) / 1e9)
+        time.sleep(max(self.release_at_ns - _SPIN_NS - perf_counter_ns(), 0) / 1e9)  # nothing is under way yet
         while perf_counter_ns() < self.release_at_ns:
             pass
 
