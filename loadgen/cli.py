@@ -29,6 +29,7 @@ Examples:
   loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
   loadgen URL -c 64 -z 30s                             64 users, for a time
   loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
+  loadgen URL --rate 50000 -z 30s --workers auto       on all cores
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
   loadgen URL --rate 500 -z 30s --slo 'p99<200ms'      exit code 1 where that is missed
@@ -72,6 +73,8 @@ def fire(
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
     slo: opt.Objectives = None,
+    workers: opt.Workers = "1",
+    scheduler: opt.Scheduler = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -101,7 +104,7 @@ def fire(
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
-        server_timing, tuple(slo or ()),
+        server_timing, tuple(slo or ()), workers, scheduler,
     ).plan(target)  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)

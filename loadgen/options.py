@@ -70,6 +70,11 @@ Stages = Annotated[
         "--stage", metavar="STAGE", help="Repeatable: 30s:100/s holds a rate, 60s:100/s..2000/s ramps; 30s:64 users."
     ),
 ]
+Workers = Annotated[str, typer.Option("--workers", metavar="W", help="Processes that share the load; auto: one a CPU.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="Of a Dask cluster, whose workers share the load."),
+]
 Runs = Annotated[int, typer.Option("--runs", metavar="R", help="Runs, after each other.")]
 Warmup = Annotated[int, typer.Option("--warmup", metavar="K", help="Runs carried out first and not counted.")]
 Pause = Annotated[str, typer.Option("--pause", metavar="TIME", help="Between runs.")]

@@ -22,6 +22,8 @@ ENGINES: Final = ("wire", "aiohttp", "httpx")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # may not stand in a field's value (RFC 9110, 5.5)
 _PORTS: Final = {"http": 80, "https": 443}
+_SCHEDULER = re.compile(r"tcp://(\[[0-9A-Fa-f:.%]+\]|[^\s/:]+):\d{1,5}")
+MOST_WORKERS: Final = 256
 
 Header = tuple[str, str]
 
@@ -147,6 +149,10 @@ class Plan:
     """Keep the durations of each response's Server-Timing header."""
     objectives: tuple[Objective, ...] = ()
     """What each run must come to."""
+    workers: int = 1
+    """Processes on this machine that share the load."""
+    scheduler: str | None = None
+    """Of a Dask cluster whose workers share the load, as tcp://HOST:PORT."""
 
     def __post_init__(self) -> None:
         if self.runs < 1:
@@ -161,3 +167,9 @@ class Plan:
             raise UsageError(f"engine {self.engine!r} is not known: {', '.join(ENGINES)}")
         if self.http2 and self.engine != "httpx":
             raise UsageError("--http2 goes through httpx: add --engine httpx")
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise UsageError(f"--workers takes 1 to {MOST_WORKERS}, or auto for one a CPU")
+        if self.scheduler is not None and not _SCHEDULER.fullmatch(self.scheduler):
+            raise UsageError(f"--scheduler {self.scheduler!r} is not accepted: it takes tcp://HOST:PORT")
+        if self.scheduler is not None and self.workers > 1:
+            raise UsageError("--workers are processes of this machine, --scheduler has workers of its own: give one")

@@ -31,7 +31,9 @@ def check_capacity(plan: Plan) -> None:
     Raises:
         CapacityError: the requests in flight need more descriptors or local ports than there are.
     """
-    needed = plan.workload.concurrency
+    if plan.scheduler is not None:  # its workers' machines will tell: each by its own outcomes
+        return
+    needed = -(-plan.workload.concurrency // plan.workers)
     limit = kernel.raise_descriptor_limit()
     if limit is not None:
         room = descriptor_room(limit)
@@ -40,7 +42,7 @@ def check_capacity(plan: Plan) -> None:
                 f"{needed:,} requests at once need as many descriptors, and {room:,} fit here:"
                 f" ask for at most that many (-n or -c), or raise the hard limit, now {limit:,} (ulimit -Hn)"
             )
-    ports = kernel.local_ports()
+    ports, needed = kernel.local_ports(), plan.workload.concurrency
     if ports is not None and needed > ports:
         raise CapacityError(
             f"{needed:,} requests at once need as many local ports, and {ports:,} fit here:"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, Protocol
 
 from loadgen.address import Address, choose, lookup
+from loadgen.carrying import collect_young, loop_factory, no_garbage_collection
+from loadgen.distribute.crew import Skew, make_crew
+from loadgen.distribute.engine import ShardedEngine
 from loadgen.engines import Job, load_engine
 from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import CapacityError, UsageError
@@ -27,7 +29,7 @@ from loadgen.objective import Objective, Verdict
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
-from loadgen.samples import MOST_KEPT, Recorder, Samples
+from loadgen.samples import Recorder, Samples
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
@@ -35,7 +37,6 @@ from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
 
 _TICK_S: Final = 0.25
-_COLLECT_S: Final = 1.0
 
 WARMUP: Final = 0
 """The number of a run that is not counted."""
@@ -55,6 +56,8 @@ class Run:
     findings: tuple[Finding, ...]
     interrupted: bool
     """Whether a signal ended it; requests without an outcome are cancelled then."""
+    skew: Skew | None = None
+    """How far the workers of a cluster were from one moment; None where there was no cluster."""
 
     @property
     def samples(self) -> Samples:
@@ -116,19 +119,30 @@ class Session:
         self.plan = plan
         self.observer = observer
         self.take_rows = take_rows
-        self._engine = load_engine(plan.engine)
+        self._crew = make_crew(plan)
+        self._shards = None if self._crew is None else ShardedEngine(self._crew)
+        self._engine = self._shards or load_engine(plan.engine)
         self._kernel = read_kernel_rules()
         self._stopped = False
         self._task: asyncio.Future[None] | None = None
 
     def __enter__(self) -> Session:
-        self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
+        """Makes ready.
+
+        Raises:
+            UsageError: the workers that the plan asks for cannot be had.
+        """
+        with ExitStack() as stack:
+            self._loop_runner = stack.enter_context(asyncio.Runner(loop_factory=loop_factory()))
+            if self._crew is not None:
+                stack.enter_context(self._crew)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop_runner.close()
+        self._stack.close()
 
     def run(self, number: int) -> Run:
         """Carries out one run.
@@ -150,7 +164,7 @@ class Session:
             addresses = []
         for address in addresses:  # before `choose`, which connects
             _guard(address, plan)
-        with self._signals_noted(), _no_garbage_collection():
+        with self._signals_noted(), no_garbage_collection():
             if addresses:
                 address = choose(addresses)
                 where = str(address)
@@ -203,7 +217,8 @@ class Session:
             tally=tally,
             is_open=workload.is_open and tally is None,  # the last rows alone do not tell what came before
         )
-        return Run(number, where, evidence, summary, explain(evidence), interrupted)
+        skew = None if self._shards is None else self._shards.skew
+        return Run(number, where, evidence, summary, explain(evidence), interrupted, skew)
 
     def raise_if_stopped(self) -> None:
         """To be called when a run has been taken care of.
@@ -242,7 +257,7 @@ class Session:
             task = asyncio.ensure_future(self._engine.run(job))
             beside = [asyncio.ensure_future(self._tick())]
             if job.plan.workload.duration_s is not None:
-                beside.append(asyncio.ensure_future(_collect_young()))
+                beside.append(asyncio.ensure_future(collect_young()))
             self._task = task
             if self._stopped:  # since the run was begun
                 task.cancel()
@@ -253,7 +268,8 @@ class Session:
                 self._task = None
                 for other in beside:
                     other.cancel()
-        return watch.use, server.view(), task.cancelled()
+        use = watch.use if self._shards is None else self._shards.use
+        return use, server.view(), task.cancelled()
 
     async def _tick(self) -> None:
         while self.observer is not None:
@@ -274,9 +290,7 @@ class Session:
 
 def _recorder(schedule: Schedule, keeper: Keeper) -> Recorder:
     """Rows for the requests of a schedule, as far as their number is known; else too many go to the keeper."""
-    known = schedule.requests
-    if known is None:
-        known = min(schedule.arrivals.expected, MOST_KEPT) if schedule.arrivals else schedule.released
+    known = schedule.known_requests
     try:
         fold = keeper.take if schedule.requests is None else None
         return Recorder(known, has_due_times=schedule.arrivals is not None, fold=fold)
@@ -298,36 +312,3 @@ def _fail_all(recorder: Recorder, outcome: Outcome) -> None:
     for index in range(len(recorder.due)):
         recorder.due[index] = recorder.begun[index] = recorder.done[index] = now
         recorder.outcome[index] = outcome
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """A collection in mid-run would stand as a pause in every request that is in flight."""
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if enabled:
-            gc.enable()
-
-
-async def _collect_young() -> None:
-    """Collects what has been made since the run began, so that one that lasts does not grow.
-
-    The client libraries leave cycles behind: httpx 8 KB a request. Looked at every second, there are few objects.
-    """
-    while True:
-        await asyncio.sleep(_COLLECT_S)
-        gc.collect()
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop

@@ -215,9 +215,9 @@ class Recorder:
         self.folded_ok += int(np.count_nonzero(columns["outcome"] == Outcome.OK))
         self._fold(block)
 
-    def release(self) -> int:
-        """Marks this moment as the run's release and returns it (perf_counter_ns)."""
-        self.release_ns = perf_counter_ns()
+    def release(self, at_ns: int | None = None) -> int:
+        """Marks this moment, or the one given, as the run's release and returns it (perf_counter_ns)."""
+        self.release_ns = perf_counter_ns() if at_ns is None else at_ns
         return self.release_ns
 
     def note_server_timing(self, index: int, header_values: Iterable[str]) -> None:
@@ -228,6 +228,20 @@ class Recorder:
                     continue
                 self.server_timing[name] = array("q", [MISSING]) * len(self.done)
             self.server_timing[name][index] = duration_ns
+
+    def take(self, rows: Samples) -> None:
+        """Takes rows that others measured, whose times count from the release marked here, in place of its own."""
+        assert self.release_ns is not None
+        self._extend(max(len(rows) - self.rows, 0))
+        for name, column in self._columns():
+            given = getattr(rows, name)
+            if name in TIME_COLUMNS:
+                given = np.where(given == MISSING, MISSING, given + self.release_ns)
+            _view(column)[: len(rows)] = given
+        for name, taken in rows.server_timing.items():
+            self.server_timing[name] = array("q", [MISSING]) * self.rows
+            _view(self.server_timing[name])[: len(rows)] = taken
+        self.used = len(rows)
 
     def samples(self) -> Samples:
         """The rows as they now stand, in the same memory: call it once, when nothing is written any more.

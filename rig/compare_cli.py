@@ -78,6 +78,7 @@ def compare(
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
     slo: opt.Objectives = None,
+    workers: opt.Workers = "1",
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -130,6 +131,7 @@ def compare(
         stages=tuple(stage or ()),
         server_timing=server_timing,
         slo=tuple(slo or ()),
+        workers=workers,
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 

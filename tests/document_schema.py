@@ -74,7 +74,29 @@ RUN: Final = _closed(
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
         "seconds": {"type": "array", "items": SECOND},
-        "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
+        "client": _closed(
+            {
+                "cpu_percent": _NUMBER,
+                "loop_lag_p99_ms": _NUMBER,
+                "loop_lag_max_ms": _NUMBER,
+                "workers": {"type": "integer", "minimum": 1},
+                "all_cpu_percent": _NUMBER,
+                "lost_workers": _COUNT,
+            }
+        ),
+        "cluster": {
+            "anyOf": [
+                {"type": "null"},
+                _closed(
+                    {
+                        "scheduler": {"type": "string"},
+                        "workers": {"type": "integer", "minimum": 1},
+                        "clock_uncertainty_ms": _NUMBER,
+                        "release_spread_ms": _FIGURE,
+                    }
+                ),
+            ]
+        },
         "findings": {"type": "array", "items": FINDING},
         "objectives": {
             "type": "array",
@@ -108,6 +130,8 @@ PLAN: Final = _closed(
         "http2": {"type": "boolean"},
         "server_timing": {"type": "boolean"},
         "objectives": {"type": "array", "items": {"type": "string"}},
+        "workers": {"type": "integer", "minimum": 1},
+        "scheduler": {"type": ["string", "null"]},
     }
 )
 

@@ -173,7 +173,8 @@ class _Course:
 
     async def open(self) -> None:
         """Each request when it is due; at the cap it has failed, for want of room on this machine."""
-        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release()
+        await self._job.release_comes()
+        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release(self._job.release_at_ns)
         assert arrivals is not None
         with Alarm() as alarm:
             for block in arrivals.blocks():
@@ -194,9 +195,10 @@ class _Course:
         schedule = self._job.schedule
         workers = [self._user(number, self._free.pop()) for number in range(schedule.released)]
         self._users = schedule.released
+        await self._job.release_comes()
         for worker in workers:
             self._start(worker)
-        release_ns = self._job.recorder.release()
+        release_ns = self._job.recorder.release(self._job.release_at_ns)
         if schedule.changes:
             with Alarm() as alarm:
                 for change in schedule.changes:

@@ -50,9 +50,15 @@ def find(reading: Reading) -> Finding | None:
             f"{capped:,} requests were due while as many were under way as may be (--max-in-flight), and were not sent"
         )
         facts["over_max_in_flight"] = capped
+    if use.lost_workers:
+        known = f", and {use.lost_requests:,} requests with them" if use.lost_requests else ""
+        reasons.append(f"{use.lost_workers} of its {use.workers} workers ended before they had told what came{known}")
+        facts |= {"lost_workers": use.lost_workers, "lost_requests": use.lost_requests}
+    starved = count_of(refused) - capped - use.lost_requests
     if starved:
         reasons.append(f"{starved:,} requests found no free descriptor or port on this machine")
         facts["out_of_descriptors_or_ports"] = starved
+    before = len(reasons)
     if samples.ok.any():
         if use.cpu_percent > CPU_LIMIT_PERCENT:
             reasons.append(f"it kept {use.cpu_percent:.0f} % of a core busy")
@@ -81,9 +87,12 @@ def find(reading: Reading) -> Finding | None:
             reasons.append(f"its event loop was late by {late} or more, one time in a hundred")
     if not reasons:
         return None
+    hint = ""
+    if len(reasons) > before and use.on_this_machine and use.workers < evidence.cpus and len(samples) > 1:
+        hint = f" --workers {evidence.cpus} shares the load out over {evidence.cpus} cores."
     return Finding(
         cause="client",
         requests=evidence.requests,
-        sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.",
+        sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.{hint}",
         evidence=facts,
     )

@@ -7,6 +7,7 @@ import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+from loadgen.distribute.crew import Skew
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
@@ -58,6 +59,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "http2": plan.http2,
         "server_timing": plan.server_timing,
         "objectives": [objective.text for objective in plan.objectives],
+        "workers": plan.workers,
+        "scheduler": plan.scheduler,
     }
 
 
@@ -77,7 +80,7 @@ def environment_data() -> dict[str, Any]:
 
 def run_data(run: Run, plan: Plan) -> dict[str, Any]:
     """One run of a plan; a figure that has no value is None."""
-    summary = run.summary
+    summary, all_cpu = run.summary, run.use.all_cpu_percent
     return {
         "run": run.number,
         "address": run.address,
@@ -112,9 +115,23 @@ def run_data(run: Run, plan: Plan) -> dict[str, Any]:
             "cpu_percent": round(run.use.cpu_percent, 1),
             "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
             "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
+            "workers": run.use.workers,
+            "all_cpu_percent": round(run.use.cpu_percent if all_cpu is None else all_cpu, 1),
+            "lost_workers": run.use.lost_workers,
         },
+        "cluster": None if run.skew is None else cluster_data(run.skew),
         "findings": [finding_data(finding) for finding in run.findings],
         "objectives": [verdict.data() for verdict in run.verdicts(plan.objectives)],
+    }
+
+
+def cluster_data(skew: Skew) -> dict[str, Any]:
+    """Whose workers carried a run out, and how far they were from one moment."""
+    return {
+        "scheduler": skew.scheduler,
+        "workers": skew.workers,
+        "clock_uncertainty_ms": _ms(skew.clock_uncertainty_ns),
+        "release_spread_ms": _ms(skew.release_spread_ns),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from loadgen.distribute.crew import Skew
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.objective import verdict_lines
@@ -93,6 +94,14 @@ def service_line(summary: Summary) -> str | None:
     return f"service time, from begun: {shown}; the response times above are from due"
 
 
+def cluster_line(skew: Skew) -> str:
+    """How far the workers of a cluster were from one moment."""
+    known = f"cluster: {skew.workers} workers; their clocks are known to {skew.clock_uncertainty_ns / NS_PER_MS:.3f} ms"
+    if skew.release_spread_ns is None:
+        return known
+    return f"{known}, and began within {skew.release_spread_ns / NS_PER_MS:.3f} ms of each other by them"
+
+
 def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     """All lines of a run."""
     yield run_heading(plan, run)
@@ -105,6 +114,8 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
         yield "percentiles from a histogram, within 0.1 %"
     if run.summary.failures:
         yield failed_line(run.summary)
+    if run.skew is not None:
+        yield cluster_line(run.skew)
     if not quiet:
         for finding in run.findings:
             yield f"why: {finding.sentence}"

@@ -152,7 +152,14 @@ def test_the_document_of_a_failed_run_has_null_for_what_has_no_value() -> None:
 def test_the_document_has_milliseconds_to_the_microsecond() -> None:
     run = document(plan_of(2), [run_of(samples_of(ok_rows(1.2344, 2.5001)))])["runs"][0]
     assert (run["wall_ms"], run["min_ms"], run["max_ms"], run["mean_ms"]) == (2.5, 1.234, 2.5, 1.867)
-    assert run["client"] == {"cpu_percent": 12.3, "loop_lag_p99_ms": 0.5, "loop_lag_max_ms": 0.75}
+    assert run["client"] == {
+        "cpu_percent": 12.3,
+        "loop_lag_p99_ms": 0.5,
+        "loop_lag_max_ms": 0.75,
+        "workers": 1,
+        "all_cpu_percent": 12.3,
+        "lost_workers": 0,
+    }
 
 
 def test_secrets_in_headers_stay_out_of_the_document() -> None:

@@ -78,6 +78,7 @@ class WireRun:
         self.poller = make_poller()
         self._family = job.address.family
         self._schedule = job.schedule
+        self._job = job
         self._agenda = Agenda(self, job.schedule, self.poller) if _has_moments(job.schedule) else None
         self._most = job.schedule.in_flight if job.schedule.arrivals else job.schedule.released
         """How many may be in flight: users there are now, or the cap of an open workload."""
@@ -107,6 +108,7 @@ class WireRun:
             await self._preconnect()
         else:
             self._spare = self._make_connections(self._schedule.released)
+        await self._job.release_comes()
         self._release()
         if not self._finished.done():
             self._sweep = self._loop.call_later(min(self._timeout_s, self._connect_timeout_s), self._expire)
@@ -165,8 +167,8 @@ class WireRun:
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
         self._filling = True
-        release_ns = self.recorder.release()
-        turn_ends = release_ns + _RELEASE_TURN_NS
+        release_ns = self.recorder.release(self._job.release_at_ns)
+        turn_ends = perf_counter_ns() + _RELEASE_TURN_NS
         self._allow_chains()
         for outcome in self._refused_early:
             self._row_without_connection(outcome, perf_counter_ns())
