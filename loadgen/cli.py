@@ -14,7 +14,7 @@ from loadgen import options as opt
 from loadgen.command import HELP_OPTIONS, create_file, run_app, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
-from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from loadgen.mix_options import read_mix
 from loadgen.plan import DEFAULT_URL, Plan
@@ -30,22 +30,25 @@ Examples:
   loadgen http://127.0.0.1:8080/json -n 100000 -c 64   64 at a time
   loadgen URL -c 64 -z 30s                             64 users, for a time
   loadgen URL --rate 2000 -z 30s                       a rate, whatever the answers do
+  loadgen URL --rate 50000 -z 30s --workers auto       on all cores
   loadgen URL URL --weights 3,1 -n 4000 -c 64          several, by turns
   loadgen 'http://127.0.0.1:8080/thread?id={seq}'      a number, or {uuid}, in each
   loadgen URL --n 400 --output-format json | jq '.runs[].p50_ms'
   loadgen URL --n 400 --samples samples.csv            a row for each request
+  loadgen URL --rate 500 -z 30s --slo 'p99<200ms'      exit code 1 where that is missed
 
 \b
 Also, each with its own --help:
   loadgen explain SAMPLES.csv    the findings again, from a saved run
   loadgen limit URL              finds the concurrency limit with few requests
+  loadgen sweep URL -c 50,100    finds where throughput flattens
 
 \b
-Exit codes: 0 measured; 2 usage; 3 every request failed;
-130 interrupted, and what was measured is printed.
+Exit codes: 0 measured; 1 an objective (--slo) was missed;
+2 usage; 3 every request failed; 130 interrupted, and what was measured is printed.
 """
 
-_COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli"}
+_COMMANDS = {"explain": "loadgen.explain_cli", "limit": "loadgen.limit_cli", "sweep": "loadgen.sweep_cli"}
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=HELP_OPTIONS
@@ -75,6 +78,9 @@ def fire(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    slo: opt.Objectives = None,
+    workers: opt.Workers = "1",
+    scheduler: opt.Scheduler = None,
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
@@ -83,6 +89,7 @@ def fire(
     engine: opt.Engine = opt.EngineName.WIRE,
     http2: opt.Http2 = False,
     allow_remote: opt.AllowRemote = False,
+    server_timing: opt.ServerTiming = False,
     method: opt.Method = None,
     header: opt.Headers = None,
     body: opt.Body = None,
@@ -106,6 +113,7 @@ def fire(
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
+        server_timing, tuple(slo or ()), workers, scheduler,
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
@@ -122,7 +130,8 @@ def _open_sinks(
     quiet: bool,
 ) -> list[Sink]:
     """Where results go. Files are opened before anything is fired: a name that cannot be written is found out now."""
-    from loadgen.output import CsvSink, EvidenceSink, JsonSink, TextSink, samples_sink
+    from loadgen.output import CsvSink, EvidenceSink, HdrSink, JsonSink, TextSink, samples_sink
+    from loadgen.store import extra_columns
 
     # A name with an ending that is not accepted may be that of another file: it is refused before it is emptied.
     if samples is not None and output is not None and samples.resolve() == output.resolve():
@@ -136,7 +145,9 @@ def _open_sinks(
         case opt.OutputFormat.JSON:
             sinks.append(JsonSink(plan, file))
         case opt.OutputFormat.CSV:
-            sinks.append(CsvSink(file, has_targets=bool(plan.mix)))
+            sinks.append(CsvSink(file, extra_columns(plan)))
+        case opt.OutputFormat.HDR:
+            sinks.append(HdrSink(plan, file))
     if samples is not None and make_samples_sink is not None:
         sinks.append(EvidenceSink(samples))
         sinks.append(make_samples_sink(stack.enter_context(create_file("--samples", samples))))
@@ -145,18 +156,22 @@ def _open_sinks(
 
 def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
     """Carries the plan out and returns the exit code."""
+    from loadgen.output import take_rows
     from loadgen.render.text import failure_hint, target_words
     from loadgen.runner import WARMUP, Session
 
-    any_ok = interrupted = False
+    any_ok = missed = interrupted = False
     noted = "" if note else None
     on_terminal = sys.stderr.isatty()
     if on_terminal:
         from loadgen.progress import ProgressLine
     all_is_loaded()
     with ExitStack() as stack:
-        observer = stack.enter_context(ProgressLine(plan.warmup + plan.runs)) if on_terminal else None
-        session = stack.enter_context(Session(plan, observer=observer))
+        observer = None
+        if on_terminal:
+            line = ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s)
+            observer = stack.enter_context(line)
+        session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks)))
         try:
             for run in session.runs():
                 if observer is not None:
@@ -168,6 +183,7 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
                     for sink in sinks:
                         sink.add(run)
                     any_ok = any_ok or run.summary.ok > 0
+                    missed = missed or not all(verdict.met for verdict in run.verdicts(plan.objectives))
                     if note and (hint := failure_hint(run)) is not None:
                         tell(f"loadgen: {hint}")
                 interrupted = run.interrupted
@@ -177,7 +193,9 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         sink.finish()
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_OK if any_ok else EXIT_NOTHING
+    if not any_ok:
+        return EXIT_NOTHING
+    return EXIT_MISSED if missed else EXIT_OK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -58,7 +58,7 @@ def read_evidence(path: Path, samples: Mapping[Key, Samples]) -> dict[Key, Evide
 
 
 def _data(evidence: Evidence) -> dict[str, Any]:
-    plain = ("concurrency", "over_ms", "cpus")
+    plain = ("concurrency", "over_ms", "cpus", "is_open")
     nested = ("use", "kernel", "server")
     return {name: getattr(evidence, name) for name in plain} | {
         name: asdict(getattr(evidence, name)) for name in nested
@@ -80,6 +80,7 @@ def _evidence(samples: Samples, saved: Mapping[str, Any] | None) -> Evidence:
         kernel=KernelRules(**_known(KernelRules, saved["kernel"])),
         server=ServerView(**_known(ServerView, server)),
         cpus=int(saved["cpus"]),
+        is_open=bool(saved.get("is_open", False)),
     )
 
 

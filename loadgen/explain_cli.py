@@ -28,7 +28,7 @@ app = typer.Typer(
 
 @app.command(epilog=_EXAMPLES)
 def explain(
-    file: Annotated[Path, typer.Argument(metavar="SAMPLES", help="A file written by --samples: .csv or .json.")],
+    file: Annotated[Path, typer.Argument(metavar="SAMPLES", help="Written by --samples: .csv, .json or .parquet.")],
     over: Annotated[
         str | None, typer.Option("--over", metavar="TIME", help="A request is late above this. Default: as then.")
     ] = None,
@@ -39,7 +39,7 @@ def explain(
     Reads what was seen beside the samples (FILE.evidence.json) where it is there. Without it, the samples alone are
     explained, and the causes say what they could not see.
     """
-    if output_format is opt.OutputFormat.CSV:
+    if output_format not in (opt.OutputFormat.TEXT, opt.OutputFormat.JSON):
         raise UsageError("--output-format takes text or json here")
     over_ms = None if over is None else parse_whole_ms("--over", over)
 

@@ -9,10 +9,12 @@ from itertools import groupby
 from pathlib import Path
 
 from loadgen.errors import DataError
-from loadgen.evidence_file import evidence_path, read_evidence
+from loadgen.evidence_file import Key, evidence_path, read_evidence
 from loadgen.explain import Finding, explain
-from loadgen.render.document import finding_data
-from loadgen.render.text import all_runs_lines, failed_line, metrics_line
+from loadgen.parquet import read_parquet
+from loadgen.render.document import finding_data, server_timing_data
+from loadgen.render.text import all_runs_lines, failed_line, metrics_line, server_timing_line
+from loadgen.samples import Samples
 from loadgen.store import read_json, read_profiles_csv
 from loadgen.summary import Summary, summarize
 
@@ -35,20 +37,27 @@ def read_runs(path: Path, over_ms: int | None = None) -> list[SavedRun]:
         OSError: it cannot be read.
         DataError: it is not a file of samples.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        if path.suffix == ".json":
-            samples = {("", run): rows for run, rows in read_json(file).items()}
-        else:
-            samples = read_profiles_csv(file)
+    samples = _read_samples(path)
     runs = []
     for (profile, number), evidence in read_evidence(evidence_path(path), samples).items():
-        if over_ms is not None:
-            evidence = replace(evidence, over_ms=over_ms)
-        summary = summarize(evidence.samples, concurrency=evidence.concurrency, over_ms=evidence.over_ms)
+        over = evidence.over_ms if over_ms is None else over_ms
+        evidence = replace(evidence, over_ms=over)
+        is_open = not evidence.concurrency
+        summary = summarize(evidence.samples, concurrency=evidence.concurrency, over_ms=over, is_open=is_open)
         runs.append(SavedRun(profile, number, summary, explain(evidence)))
     if not runs:
         raise DataError("no run in it")
     return runs
+
+
+def _read_samples(path: Path) -> dict[Key, Samples]:
+    if path.suffix == ".parquet":
+        with path.open("rb"):  # said as of any other file, where it cannot be
+            return {("", run): rows for run, rows in read_parquet(path).items()}
+    with path.open(encoding="utf-8", newline="") as file:
+        if path.suffix == ".json":
+            return {("", run): rows for run, rows in read_json(file).items()}
+        return read_profiles_csv(file)
 
 
 def as_text(runs: Sequence[SavedRun]) -> Iterator[str]:
@@ -60,6 +69,8 @@ def as_text(runs: Sequence[SavedRun]) -> Iterator[str]:
         for run in of_profile:
             yield f"-- N={run.summary.requests} run {run.number}"
             yield metrics_line(run.summary)
+            if run.summary.server_timing:
+                yield server_timing_line(run.summary)
             if run.summary.failures:
                 yield failed_line(run.summary)
             yield from (f"why: {finding.sentence}" for finding in run.findings)
@@ -74,6 +85,7 @@ def as_document(runs: Sequence[SavedRun]) -> Iterator[str]:
             "run": run.number,
             "requests": run.summary.requests,
             "ok": run.summary.ok,
+            "server_timing": server_timing_data(run.summary),
             "findings": [finding_data(finding) for finding in run.findings],
         }
         for run in runs

@@ -16,7 +16,16 @@ HAS_TCP_INFO: Final = sys.platform == "linux"
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", 11)
 _TOTAL_RETRANS: Final = struct.Struct("=100xI")  # tcpi_total_retrans in struct tcp_info, include/uapi/linux/tcp.h
-_PORT_RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_SYSCTL: Final = Path("/proc/sys")
+_PORT_RANGE: Final = _SYSCTL / "net/ipv4/ip_local_port_range"
+
+
+def sysctl(name: str) -> int | None:
+    """A setting of the kernel, as 'net/core/somaxconn'; None where there is no such setting."""
+    try:
+        return int((_SYSCTL / name).read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def total_retrans(sock: socket.socket) -> int:

@@ -47,7 +47,7 @@ def limit(
     Bursts grow until some requests have to wait, then the limit that these show is tried: a burst of so many, and one
     of a few more. Says the limit, the service time, how sure that is, and how many requests it took.
     """
-    if output_format is opt.OutputFormat.CSV:
+    if output_format not in (opt.OutputFormat.TEXT, opt.OutputFormat.JSON):
         raise UsageError("--output-format takes text or json here")
     request = opt.RequestOptions(method, tuple(header or ()), body, body_file, insecure, cacert)
     target = request.target(url)

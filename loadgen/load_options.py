@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from loadgen.errors import UsageError
+from loadgen.objective import parse_objective
 from loadgen.options import ArrivalsName, EngineName
-from loadgen.plan import Plan, Share, Target
+from loadgen.plan import MOST_WORKERS, Plan, Share, Target
 from loadgen.units import parse_duration, parse_rate, parse_stage, parse_whole_ms
 from loadgen.workload import Stage, Workload
 
@@ -40,6 +41,10 @@ class LoadOptions:
     seed: int = 0
     max_in_flight: int | None = None
     stages: tuple[str, ...] = ()
+    server_timing: bool = False
+    slo: tuple[str, ...] = ()
+    workers: str = "1"
+    scheduler: str | None = None
 
     def plan(self, target: Target, mix: tuple[Share, ...] = ()) -> Plan:
         """The plan for a target, or for several, of which it is the first.
@@ -57,6 +62,10 @@ class LoadOptions:
             engine=self.engine.value,
             http2=self.http2,
             allow_remote=self.allow_remote,
+            server_timing=self.server_timing,
+            objectives=tuple(parse_objective(text) for text in self.slo),
+            workers=self._workers(),
+            scheduler=self.scheduler,
             mix=mix,
         )
 
@@ -122,6 +131,16 @@ class LoadOptions:
             return None, int(max(max(stage.first, stage.last) for stage in stages))
         requests = DEFAULT_REQUESTS if self.n is None else self.n
         return requests, requests if self.concurrency is None else self.concurrency
+
+    def _workers(self) -> int:
+        """How many; `auto` for as many as there are CPUs."""
+        if self.workers == "auto":
+            from loadgen.kernel import available_cpus
+
+            return min(available_cpus(), MOST_WORKERS)
+        if not self.workers.isascii() or not self.workers.isdigit():
+            raise UsageError(f"--workers {self.workers} is not accepted: it takes a number of processes, or auto")
+        return int(self.workers)
 
     def _room(self) -> int:
         """How many connections this machine has room for at once."""

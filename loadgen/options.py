@@ -22,6 +22,7 @@ class OutputFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
+    HDR = "hdr"
 
 
 class EngineName(StrEnum):
@@ -69,6 +70,11 @@ Stages = Annotated[
         "--stage", metavar="STAGE", help="Repeatable: 30s:100/s holds a rate, 60s:100/s..2000/s ramps; 30s:64 users."
     ),
 ]
+Workers = Annotated[str, typer.Option("--workers", metavar="W", help="Processes that share the load; auto: one a CPU.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="tcp://HOST:PORT", help="Of a Dask cluster, whose workers share the load."),
+]
 Runs = Annotated[int, typer.Option("--runs", metavar="R", help="Runs, after each other.")]
 Warmup = Annotated[int, typer.Option("--warmup", metavar="K", help="Runs carried out first and not counted.")]
 Pause = Annotated[str, typer.Option("--pause", metavar="TIME", help="Between runs.")]
@@ -79,6 +85,10 @@ Http2 = Annotated[bool, typer.Option("--http2", help="HTTP/2; needs --engine htt
 AllowRemote = Annotated[
     bool,
     typer.Option("--allow-remote", help="Fire at a public address; its owner has agreed."),
+]
+
+ServerTiming = Annotated[
+    bool, typer.Option("--server-timing", help="Keep and show the server's own figures (Server-Timing).")
 ]
 
 Method = Annotated[
@@ -119,17 +129,23 @@ ConnectTimeout = Annotated[
 
 Format = Annotated[
     OutputFormat,
-    typer.Option("--output-format", help="text, one JSON object, or one CSV row a request."),
+    typer.Option("--output-format", help="text, one JSON object, one CSV row a request, or .hgrm percentiles."),
 ]
 Samples = Annotated[
     Path | None,
-    typer.Option("--samples", metavar="FILE", help="Write each request's row too: .csv, .json."),
+    typer.Option("--samples", metavar="FILE", help="Write each request's row too: .csv, .json, .parquet."),
 ]
 Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write there, not to stdout."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the notes.")]
+Objectives = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slo", metavar="OBJECTIVE", help="Repeatable: p99<200ms, failed<1%, throughput>1000. Missed: exit code 1."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

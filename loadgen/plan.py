@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
+from loadgen.objective import Objective
 from loadgen.placeholders import keep_placeholders
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
@@ -25,6 +26,8 @@ MOST_WEIGHT: Final = 1_000_000
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, 5.6.2
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # may not stand in a field's value (RFC 9110, 5.5)
 _PORTS: Final = {"http": 80, "https": 443}
+_SCHEDULER = re.compile(r"tcp://(\[[0-9A-Fa-f:.%]+\]|[^\s/:]+):\d{1,5}")
+MOST_WORKERS: Final = 256
 
 Header = tuple[str, str]
 
@@ -167,6 +170,14 @@ class Plan:
     http2: bool = False
     allow_remote: bool = False
     """Fire at a public address."""
+    server_timing: bool = False
+    """Keep the durations of each response's Server-Timing header."""
+    objectives: tuple[Objective, ...] = ()
+    """What each run must come to."""
+    workers: int = 1
+    """Processes on this machine that share the load."""
+    scheduler: str | None = None
+    """Of a Dask cluster whose workers share the load, as tcp://HOST:PORT."""
     mix: tuple[Share, ...] = ()
     """Several targets, by turns: all of one server, because its address is looked up once. None: all requests are to
     `target`."""
@@ -196,3 +207,9 @@ class Plan:
             raise UsageError(f"engine {self.engine!r} is not known: {', '.join(ENGINES)}")
         if self.http2 and self.engine != "httpx":
             raise UsageError("--http2 goes through httpx: add --engine httpx")
+        if not 1 <= self.workers <= MOST_WORKERS:
+            raise UsageError(f"--workers takes 1 to {MOST_WORKERS}, or auto for one a CPU")
+        if self.scheduler is not None and not _SCHEDULER.fullmatch(self.scheduler):
+            raise UsageError(f"--scheduler {self.scheduler!r} is not accepted: it takes tcp://HOST:PORT")
+        if self.scheduler is not None and self.workers > 1:
+            raise UsageError("--workers are processes of this machine, --scheduler has workers of its own: give one")

@@ -20,22 +20,29 @@ def room() -> int:
     return max(min(descriptors, _UNLIMITED if ports is None else ports), 1)
 
 
+def descriptor_room(limit: int) -> int:
+    """How many requests at once a limit on descriptors allows."""
+    return max(limit - kernel.open_descriptors() - _RESERVE, 0)
+
+
 def check_capacity(plan: Plan) -> None:
     """Raises the descriptor limit as far as it goes.
 
     Raises:
         CapacityError: the requests in flight need more descriptors or local ports than there are.
     """
-    needed = plan.workload.concurrency
+    if plan.scheduler is not None:  # its workers' machines will tell: each by its own outcomes
+        return
+    needed = -(-plan.workload.concurrency // plan.workers)
     limit = kernel.raise_descriptor_limit()
     if limit is not None:
-        room = limit - kernel.open_descriptors() - _RESERVE
+        room = descriptor_room(limit)
         if needed > room:
             raise CapacityError(
-                f"{needed:,} requests at once need as many descriptors, and {max(room, 0):,} fit here:"
+                f"{needed:,} requests at once need as many descriptors, and {room:,} fit here:"
                 f" ask for at most that many (-n or -c), or raise the hard limit, now {limit:,} (ulimit -Hn)"
             )
-    ports = kernel.local_ports()
+    ports, needed = kernel.local_ports(), plan.workload.concurrency
     if ports is not None and needed > ports:
         raise CapacityError(
             f"{needed:,} requests at once need as many local ports, and {ports:,} fit here:"

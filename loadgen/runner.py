@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Final, Protocol
 
 from loadgen.address import Address, choose, lookup
+from loadgen.carrying import collect_young, loop_factory, no_garbage_collection
+from loadgen.distribute.crew import Skew, make_crew
+from loadgen.distribute.engine import ShardedEngine
 from loadgen.engines import Job, load_engine
 from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import CapacityError, UsageError
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.explain.evidence import ServerView
+from loadgen.keeper import Keeper
 from loadgen.kernel import available_cpus
+from loadgen.objective import Objective, Verdict
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
 from loadgen.request import Requests
-from loadgen.samples import MOST_KEPT, Recorder, Samples
+from loadgen.samples import Recorder, Samples
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
 from loadgen.summary import Summary, summarize
+from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
 
 _TICK_S: Final = 0.25
@@ -51,6 +57,8 @@ class Run:
     findings: tuple[Finding, ...]
     interrupted: bool
     """Whether a signal ended it; requests without an outcome are cancelled then."""
+    skew: Skew | None = None
+    """How far the workers of a cluster were from one moment; None where there was no cluster."""
 
     @property
     def samples(self) -> Samples:
@@ -62,6 +70,11 @@ class Run:
         """What the generator used."""
         return self.evidence.use
 
+    @property
+    def tally(self) -> Tally | None:
+        """What was counted, where the run was too long for its rows to be kept: `samples` are the last of them."""
+        return self.evidence.tally
+
     def explained_beside(self, lone_ns: int) -> Run:
         """The same run, explained again with the response time of a request sent alone."""
         evidence = replace(self.evidence, server=replace(self.evidence.server, lone_ns=lone_ns))
@@ -71,6 +84,10 @@ class Run:
     def trusted(self) -> bool:
         """Whether the server, and not the generator, set the numbers."""
         return all(finding.cause != "client" for finding in self.findings)
+
+    def verdicts(self, objectives: Sequence[Objective]) -> list[Verdict]:
+        """How it stands to objectives; none where it was interrupted, for then its figures are those of a part."""
+        return [] if self.interrupted else [each.judge(self.summary, self.trusted) for each in objectives]
 
 
 class Observer(Protocol):
@@ -83,11 +100,18 @@ class Observer(Protocol):
         """Called a few times a second while a run lasts, between the engine's turns; must be quick."""
 
 
+TakeRows = Callable[[int, Samples], None]
+"""Takes rows of the run with that number."""
+
+
 class Session:
     """Carries out the runs of one plan, one at a time, on an event loop of its own. A context manager."""
 
-    def __init__(self, plan: Plan, *, observer: Observer | None = None) -> None:
+    def __init__(self, plan: Plan, *, observer: Observer | None = None, take_rows: TakeRows | None = None) -> None:
         """Checks that the machine has room for the plan.
+
+        `take_rows` gets the rows of a run that is too long for them to be kept, a few thousand at a time, while it
+        lasts; it is called in a thread.
 
         Raises:
             CapacityError: it has not.
@@ -95,19 +119,31 @@ class Session:
         check_capacity(plan)
         self.plan = plan
         self.observer = observer
-        self._engine = load_engine(plan.engine)
+        self.take_rows = take_rows
+        self._crew = make_crew(plan)
+        self._shards = None if self._crew is None else ShardedEngine(self._crew)
+        self._engine = self._shards or load_engine(plan.engine)
         self._kernel = read_kernel_rules()
         self._stopped = False
         self._task: asyncio.Future[None] | None = None
 
     def __enter__(self) -> Session:
-        self._loop_runner = asyncio.Runner(loop_factory=_loop_factory())
+        """Makes ready.
+
+        Raises:
+            UsageError: the workers that the plan asks for cannot be had.
+        """
+        with ExitStack() as stack:
+            self._loop_runner = stack.enter_context(asyncio.Runner(loop_factory=loop_factory()))
+            if self._crew is not None:
+                stack.enter_context(self._crew)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop_runner.close()
+        self._stack.close()
 
     def run(self, number: int) -> Run:
         """Carries out one run.
@@ -118,7 +154,8 @@ class Session:
         """
         plan = self.plan
         schedule = make_schedule(plan.workload)
-        recorder = _recorder(schedule, has_targets=bool(plan.mix))
+        keeper = self._keeper(number, schedule)
+        recorder = _recorder(schedule, keeper, has_targets=bool(plan.mix))
         if self.observer is not None:
             self.observer.begin(number, recorder)
         use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
@@ -128,7 +165,7 @@ class Session:
             addresses = []
         for address in addresses:  # before `choose`, which connects
             _guard(address, plan)
-        with self._signals_noted(), _no_garbage_collection():
+        with self._signals_noted(), no_garbage_collection():
             if addresses:
                 address = choose(addresses)
                 where = str(address)
@@ -137,22 +174,55 @@ class Session:
             else:
                 _fail_all(recorder, Outcome.DNS, Requests(plan))
                 where = plan.target.host
+            return self._measured(number, where, recorder, keeper, use, view, interrupted=interrupted)
+
+    def _keeper(self, number: int, schedule: Schedule) -> Keeper:
+        plan = self.plan
+        tally = Tally(over_ms=plan.over_ms, is_open=plan.workload.is_open, targets=len(plan.mix))
+        take = None if self.take_rows is None or number == WARMUP else partial(self.take_rows, number)
+        return Keeper(tally, schedule.released, take)
+
+    def _measured(
+        self,
+        number: int,
+        where: str,
+        recorder: Recorder,
+        keeper: Keeper,
+        use: ClientUse,
+        view: ServerView,
+        *,
+        interrupted: bool,
+    ) -> Run:
+        """What follows from the rows, all of them or those that were kept."""
+        plan, workload = self.plan, self.plan.workload
+        users = 0 if workload.is_open else workload.concurrency
+        together = users if workload.is_steady else 0
+        tally = None
+        if recorder.folded:
+            recorder.fold_rest()
+            kept = keeper.close()
+            samples, tally, together = kept.last, kept.tally, 0
+            summary = tally.summary(concurrency=users, release_ns=kept.release_ns)
+        else:
             samples = recorder.samples()
-            workload = plan.workload
-            users = 0 if workload.is_open else workload.concurrency
             summary = summarize(
                 samples, concurrency=users, over_ms=plan.over_ms, is_open=workload.is_open, targets=len(plan.mix)
             )
-            evidence = Evidence(
-                samples=samples,
-                concurrency=users if workload.is_steady else 0,
-                over_ms=plan.over_ms,
-                use=use,
-                kernel=self._kernel,
-                server=view,
-                cpus=available_cpus(),
-            )
-            return Run(number, where, evidence, summary, explain(evidence), interrupted)
+            if workload.duration_s is not None:
+                summary = replace(summary, seconds=seconds_of(samples))
+        evidence = Evidence(
+            samples=samples,
+            concurrency=together,
+            over_ms=plan.over_ms,
+            use=use,
+            kernel=self._kernel,
+            server=view,
+            cpus=available_cpus(),
+            tally=tally,
+            is_open=workload.is_open and tally is None,  # the last rows alone do not tell what came before
+        )
+        skew = None if self._shards is None else self._shards.skew
+        return Run(number, where, evidence, summary, explain(evidence), interrupted, skew)
 
     def raise_if_stopped(self) -> None:
         """To be called when a run has been taken care of.
@@ -189,7 +259,9 @@ class Session:
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
             task = asyncio.ensure_future(self._engine.run(job))
-            ticking = asyncio.ensure_future(self._tick())
+            beside = [asyncio.ensure_future(self._tick())]
+            if job.plan.workload.duration_s is not None:
+                beside.append(asyncio.ensure_future(collect_young()))
             self._task = task
             if self._stopped:  # since the run was begun
                 task.cancel()
@@ -198,8 +270,10 @@ class Session:
                     await task
             finally:
                 self._task = None
-                ticking.cancel()
-        return watch.use, server.view(), task.cancelled()
+                for other in beside:
+                    other.cancel()
+        use = watch.use if self._shards is None else self._shards.use
+        return use, server.view(), task.cancelled()
 
     async def _tick(self) -> None:
         while self.observer is not None:
@@ -218,13 +292,12 @@ class Session:
             self.raise_if_stopped()
 
 
-def _recorder(schedule: Schedule, *, has_targets: bool) -> Recorder:
-    """Rows for the requests of a schedule, as far as their number is known."""
-    known = schedule.requests
-    if known is None:
-        known = min(schedule.arrivals.expected, MOST_KEPT) if schedule.arrivals else schedule.released
+def _recorder(schedule: Schedule, keeper: Keeper, *, has_targets: bool) -> Recorder:
+    """Rows for the requests of a schedule, as far as their number is known; else too many go to the keeper."""
+    known = schedule.known_requests
     try:
-        return Recorder(known, has_due_times=schedule.arrivals is not None, has_targets=has_targets)
+        fold = keeper.take if schedule.requests is None else None
+        return Recorder(known, has_due_times=schedule.arrivals is not None, has_targets=has_targets, fold=fold)
     except (MemoryError, OverflowError):
         raise CapacityError(f"the rows of {known:,} requests do not fit in memory: ask for fewer (-n)") from None
 
@@ -244,24 +317,3 @@ def _fail_all(recorder: Recorder, outcome: Outcome, requests: Requests) -> None:
         recorder.due[index] = recorder.begun[index] = recorder.done[index] = now
         recorder.target[index], _ = requests.take()
         recorder.outcome[index] = outcome
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """A collection in mid-run would stand as a pause in every request that is in flight."""
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop

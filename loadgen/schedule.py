@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from loadgen.samples import Ints
+from loadgen.samples import MOST_KEPT, Ints
 from loadgen.workload import Stage, Workload
 
 _BLOCK: Final = 1024
@@ -121,6 +121,13 @@ class Schedule:
     """Between a user's answer and the next request."""
     shard: Shard = Shard()
     """Whose part this is."""
+
+    @property
+    def known_requests(self) -> int:
+        """How many requests are known of beforehand; there may come others where nobody counts them."""
+        if self.requests is not None:
+            return self.requests
+        return self.released if self.arrivals is None else min(self.arrivals.expected, MOST_KEPT)
 
 
 def make_schedule(workload: Workload, shard: Shard = Shard()) -> Schedule:  # frozen

@@ -17,27 +17,20 @@ from typing import Final
 
 from loadgen.address import Address
 from loadgen.explain.evidence import KernelRules, ServerView
+from loadgen.kernel import sysctl
 from loadgen.samples import Recorder
 from loadgen.sockdiag import SockDiag
 
 _INTERVAL_S: Final = 0.025
 _INTERVAL_MOST_S: Final = 0.25
 _NETSTAT: Final = Path("/proc/net/netstat")
-_SYSCTL: Final = Path("/proc/sys")
 
 
 def read_kernel_rules() -> KernelRules:
     """This machine's rules for SYNs and accept queues."""
     return KernelRules(
-        syn_linear_timeouts=_sysctl("net/ipv4/tcp_syn_linear_timeouts") or 0, somaxconn=_sysctl("net/core/somaxconn")
+        syn_linear_timeouts=sysctl("net/ipv4/tcp_syn_linear_timeouts") or 0, somaxconn=sysctl("net/core/somaxconn")
     )
-
-
-def _sysctl(name: str) -> int | None:
-    try:
-        return int((_SYSCTL / name).read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def listen_overflows() -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class TargetSummary:
     ok: int
     failures: dict[Outcome, int]
     times: Times | None
-    """None where no request was ok."""
+    """None where no request was ok, or, of a long run's very many targets, they were not timed."""
 
     @classmethod
     def of(cls, samples: Samples, number: int) -> TargetSummary:
@@ -76,12 +76,51 @@ class TargetSummary:
         rows = samples.target == number
         ok = rows & samples.ok
         times = Times.of(samples.response_ns[ok]) if ok.any() else None
-        return cls(int(rows.sum()), int(ok.sum()), _failures(samples.outcome[rows]), times)
+        return cls(int(rows.sum()), int(ok.sum()), failures_of(_outcomes(samples.outcome[rows])), times)
 
     @property
     def failed(self) -> int:
         """How many requests were not ok."""
         return self.requests - self.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """One of the server's own figures over the ok requests that have it, in ns."""
+
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    count: int
+
+    @classmethod
+    def of(cls, duration_ns: Ints) -> Durations:
+        """The figures of these durations, which must not be none."""
+        ordered = np.sort(duration_ns)
+        return cls(percentile(ordered, 0.50), percentile(ordered, 0.99), int(ordered[-1]), len(ordered))
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The requests of a run that ended within one second of it. Times in ns, of the ok ones; None where none was."""
+
+    number: int
+    """From 0: the second from `number` to `number` + 1 s after the release."""
+    ok: int
+    failed: int
+    p50_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+
+    def beside(self, other: Second) -> Second:
+        """The same second of two parts of a run; of a percentile the higher, which is no less than that of both."""
+
+        def higher(name: str) -> int | None:
+            known = [value for part in (self, other) if (value := getattr(part, name)) is not None]
+            return max(known, default=None)
+
+        p50_ns, p99_ns, max_ns = (higher(name) for name in ("p50_ns", "p99_ns", "max_ns"))
+        return Second(self.number, self.ok + other.ok, self.failed + other.failed, p50_ns, p99_ns, max_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +153,14 @@ class Summary:
     """Open workloads: done - begun of the ok requests; `times` are from due."""
     lateness: Lateness | None = None
     """Open workloads: begun - due of those that were begun."""
+    server_timing: dict[str, Durations] = field(default_factory=dict)
+    """The server's own figures by metric."""
+    with_server_timing: int = 0
+    """ok requests that have any of these."""
+    is_exact: bool = True
+    """Whether percentiles are of the values themselves. Else they are from a histogram, within 0.1 %."""
+    seconds: tuple[Second, ...] = ()
+    """Of a run that lasts for a given time: each second in which a request ended."""
     targets: tuple[TargetSummary, ...] = ()
     """Of each target where there are several, in the order of their numbers; else none."""
 
@@ -139,11 +186,12 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
     released = samples.begun[: 0 if is_open else concurrency]
     released = released[released != MISSING]
     seen = samples.resent != MISSING
+    timing = {name: ok & (column != MISSING) for name, column in samples.server_timing.items()}
     return Summary(
         requests=len(samples),
         concurrency=_most_in_flight(samples) if is_open else concurrency,
         ok=int(ok.sum()),
-        failures=_failures(samples.outcome),
+        failures=failures_of(_outcomes(samples.outcome)),
         statuses=_counts(samples.status),
         wall_ns=int(done.max()) if len(done) else None,
         times=Times.of(response_ns[ok]) if ok.any() else None,
@@ -155,21 +203,29 @@ def summarize(samples: Samples, *, concurrency: int, over_ms: int, is_open: bool
         is_burst=not is_open and concurrency >= len(samples),
         service=Times.of((samples.done - samples.begun)[ok]) if is_open and ok.any() else None,
         lateness=Lateness.of(samples) if is_open else None,
+        server_timing={
+            name: Durations.of(samples.server_timing[name][rows]) for name, rows in timing.items() if rows.any()
+        },
+        with_server_timing=int(np.any([*timing.values()], axis=0).sum()),
         targets=tuple(TargetSummary.of(samples, number) for number in range(1, targets + 1)),
     )
 
 
 def most_at_once(begin_ns: Ints, end_ns: Ints) -> int:
-    """How many of the intervals [begin, end) overlap at most; shapes (n,)."""
-    moments = np.concatenate((begin_ns, end_ns))
-    steps = np.concatenate((np.ones(len(begin_ns), dtype=np.int64), -np.ones(len(end_ns), dtype=np.int64)))
-    order = np.lexsort((steps, moments))  # at the same moment an end comes first
-    return int(np.cumsum(steps[order]).max(initial=0))
+    """How many of the intervals [begin, end) overlap at most; shapes (n,). At the same moment an end comes first."""
+    begins, ends = np.sort(begin_ns), np.sort(end_ns)
+    open_after_begin = np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, side="right")
+    return int(open_after_begin.max(initial=0))
 
 
-def _failures(outcomes: NDArray[np.int8]) -> dict[Outcome, int]:
-    counts = np.bincount(outcomes, minlength=len(Outcome))
+def failures_of(counts: Ints) -> dict[Outcome, int]:
+    """The classes of failures that occurred, from how many requests had each outcome; shape (outcomes,)."""
     return {outcome: int(counts[outcome]) for outcome in Outcome if outcome != Outcome.OK and counts[outcome]}
+
+
+def _outcomes(outcomes: NDArray[np.int8]) -> Ints:
+    counts: Ints = np.bincount(outcomes, minlength=len(Outcome))
+    return counts
 
 
 def _counts(statuses: NDArray[np.int16]) -> dict[int, int]:

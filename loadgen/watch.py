@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from array import array
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
@@ -13,13 +14,23 @@ _INTERVAL_S: Final = 0.010
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """What the generator used during one run."""
+    """What the generator used during one run; of several workers the worst of each figure."""
 
     cpu_percent: float
     """Of one core: user and system time of the process over the time elapsed."""
     loop_lag_p99_ms: float
     """How much later than due the event loop came to a timer."""
     loop_lag_max_ms: float
+    workers: int = 1
+    """How many shared the load."""
+    on_this_machine: bool = True
+    """Whether more CPUs of this machine could share it."""
+    all_cpu_percent: float | None = None
+    """Of one core, all workers together; None: there was one."""
+    lost_workers: int = 0
+    """How many ended before they had handed over what they measured."""
+    lost_requests: int = 0
+    """What was to be carried out by those."""
 
 
 class Watch:
@@ -27,7 +38,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.use = ClientUse(0.0, 0.0, 0.0)
-        self._lags_s: list[float] = []
+        self._lags_s = array("d")  # 100 a second, for as long as the run may last
         self._timer: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Watch:

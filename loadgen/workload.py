@@ -10,7 +10,7 @@ goes evenly from one value to another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from loadgen.errors import UsageError
@@ -95,6 +95,10 @@ class Workload:
             raise UsageError("--preconnect belongs to requests released together, and those of --rate are not")
         if self.stages and sum(stage.duration_s for stage in self.stages) > MOST_SECONDS:
             raise UsageError("the stages together last more than 24h")
+
+    def lone(self) -> Workload:
+        """One request alone, sent as those of this workload are."""
+        return replace(self, requests=1, concurrency=1, stages=(), is_open=False, think_s=0.0)
 
     @property
     def is_burst(self) -> bool:

@@ -12,8 +12,13 @@ from loadgen.command import HELP_OPTIONS, run_app
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
+from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
-from servers.errors import RuntimeMissing, ServersError, StartError
+from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
+from rig.options import Config
+from rig.tasks.errors import TasksError
+from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
+from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
 \b
@@ -46,11 +51,12 @@ def rig(version: Annotated[bool, typer.Option("--version", callback=_show_versio
 
 
 @app.command()
-def profiles() -> None:
+def profiles(config: Config = None) -> None:
     """Lists profiles, knobs, and what limits each."""
     from rig.render import profile_list
+    from servers.own.file import catalog
 
-    for line in profile_list():
+    for line in profile_list(catalog(config).values()):
         print(line)
 
 
@@ -59,18 +65,26 @@ def serve(
     profile: Annotated[str, typer.Argument(metavar="PROFILE", help="As in threads:threads=400. See rig profiles.")],
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8080,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    config: Config = None,
 ) -> None:
     """Serves one profile until Ctrl-C."""
     if not host.strip():
         raise UsageError("--host '' is not accepted: give an address of this machine, as in 127.0.0.1")
     from rig.serving import serve_until_stopped
     from servers.catalog import parse_spec
+    from servers.own.file import catalog
 
     all_is_loaded()
-    serve_until_stopped(parse_spec(profile), host, port, lambda line: print(line, flush=True))
+    instance = parse_spec(profile, catalog(config))
+    build_first([instance])
+    serve_until_stopped(instance, host, port, lambda line: print(line, flush=True))
 
 
 app.command(epilog=COMPARE_EXAMPLES)(compare)
+app.command(epilog=DOCTOR_EXAMPLES)(doctor)
+app.command()(build)
+app.command(epilog=TASKS_EXAMPLES)(tasks)
+app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,5 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app,
         "rig",
         given or ["--help"],
-        {StartError: EXIT_NOTHING, RuntimeMissing: EXIT_NOTHING, ServersError: EXIT_USAGE},
+        dict.fromkeys((StartError, RuntimeMissing, ProgramError, TasksError), EXIT_NOTHING)
+        | {ServersError: EXIT_USAGE},
     )

@@ -72,7 +72,7 @@ class _Side:
         if not shared or not self.server.alive():
             return
         plan = self.measured.plan
-        lone_plan = replace(plan, runs=1, workload=replace(plan.workload, requests=1, concurrency=1))
+        lone_plan = replace(plan, runs=1, workers=1, workload=plan.workload.lone())
         with Session(lone_plan) as session:
             lone = session.run(1)
         if lone.summary.times is not None:

@@ -16,11 +16,14 @@ from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
-from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
+from rig.build_cli import build_first
+from rig.options import Config
 
 if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
+    from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
 \b
@@ -28,17 +31,27 @@ Examples:
   rig compare threads threads:threads=400 async --n 400 --runs 5
   rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
   rig compare threads async --path /json -n 20000 -c 64 --output-format json
+  rig compare --cmd 'gunicorn -b 127.0.0.1:{port} app:app' --path /slow --n 50
 
 \b
-Exit codes: 0 measured; 2 usage; 3 a server did not start, or every request
-failed; 130 interrupted, and what was measured is printed.
+Exit codes: 0 measured; 1 an objective (--slo) was missed; 2 usage; 3 a server
+did not start, or every request failed; 130 interrupted, and what was measured is printed.
 """
 
 Specs = Annotated[
-    list[str],
-    typer.Argument(metavar="PROFILE", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
+    list[str] | None,
+    typer.Argument(metavar="PROFILE...", help="As in threads, or threads:threads=400,backlog=100. See rig profiles."),
 ]
 
+Commands = Annotated[
+    list[str] | None,
+    typer.Option("--cmd", metavar="COMMAND", help="A server of your own, told its {port}. Repeatable."),
+]
+
+Ready = Annotated[
+    str | None,
+    typer.Option("--ready", metavar="PATH", help="Asked of each --cmd until it answers. Default: /."),
+]
 
 SamplesFile = Annotated[
     Path | None,
@@ -47,7 +60,10 @@ SamplesFile = Annotated[
 
 
 def compare(
-    profile: Specs,
+    profile: Specs = None,
+    cmd: Commands = None,
+    ready: Ready = None,
+    config: Config = None,
     path: Annotated[str, typer.Option("--path", metavar="PATH", help="What is asked for.")] = "/sleep",
     sequential: Annotated[
         bool, typer.Option("--sequential", help="All runs of one profile, then the next; not in turns.")
@@ -61,12 +77,15 @@ def compare(
     seed: opt.Seed = 0,
     max_in_flight: opt.MaxInFlight = None,
     stage: opt.Stages = None,
+    slo: opt.Objectives = None,
+    workers: opt.Workers = "1",
     runs: opt.Runs = 1,
     warmup: opt.Warmup = 0,
     pause: opt.Pause = "0",
     preconnect: opt.Preconnect = False,
     disable_keepalive: opt.DisableKeepalive = False,
     engine: opt.Engine = opt.EngineName.WIRE,
+    server_timing: opt.ServerTiming = False,
     method: opt.Method = None,
     header: opt.Headers = None,
     body: opt.Body = None,
@@ -81,8 +100,8 @@ def compare(
 ) -> None:
     """Fires at several profiles in turns.
 
-    Starts each in a process of its own on a free port, waits until all are ready, interleaves the runs, prints each
-    profile's block and a table of medians, and stops everything it started.
+    The profiles come first, then the commands. Starts each in a process of its own on a free port, waits until all
+    are ready, interleaves the runs, prints each one's block and a table of medians, and stops everything it started.
     """
     if not path.startswith("/"):
         raise UsageError(f"--path {path!r} is not accepted: it must begin with /")
@@ -110,16 +129,21 @@ def compare(
         seed=seed,
         max_in_flight=max_in_flight,
         stages=tuple(stage or ()),
+        server_timing=server_timing,
+        slo=tuple(slo or ()),
+        workers=workers,
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
-    from servers.catalog import parse_spec
 
-    instances = [parse_spec(spec) for spec in profile]
+    instances = _instances(profile or [], cmd or [], ready, config)
     check_capacity(plan)  # as the options and specs: found out before a server starts
+    for instance in instances:
+        instance.require_runtime()
     all_is_loaded()
+    build_first(instances)
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
@@ -134,8 +158,24 @@ def compare(
             _write_evidence(comparison.measured, samples)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-    any_ok = any(run.summary.ok for entry in comparison.measured for run in entry.runs)
-    raise typer.Exit(EXIT_OK if any_ok else EXIT_NOTHING)
+    measured = [run for entry in comparison.measured for run in entry.runs]
+    if not any(run.summary.ok for run in measured):
+        raise typer.Exit(EXIT_NOTHING)
+    missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
+    raise typer.Exit(EXIT_MISSED if missed else EXIT_OK)
+
+
+def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:
+    """What is to be measured: the profiles named, then the commands."""
+    from servers.catalog import parse_spec
+    from servers.own.command import command_profiles
+    from servers.own.file import catalog
+
+    of_commands = {profile.name: profile for profile in command_profiles(commands, ready)}
+    if not specs and not of_commands:
+        raise UsageError("Missing argument 'PROFILE': name one or more, or give a server's own --cmd 'COMMAND'")
+    profiles = catalog(config)
+    return [*(parse_spec(spec, profiles) for spec in specs), *(parse_spec(name, of_commands) for name in of_commands)]
 
 
 def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
@@ -146,7 +186,9 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
             from loadgen.progress import ProgressLine
 
             plan = comparison.measured[0].plan
-            progress = stack.enter_context(ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs)))
+            progress = stack.enter_context(
+                ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs), duration_s=plan.workload.duration_s)
+            )
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
                 _report_dead(comparison)
@@ -165,7 +207,7 @@ def _report_dead(comparison: Comparison) -> None:
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, sentences, table
+    from rig.render import blocks, comparison_data, percentile_blocks, sentences, table
 
     match output_format:
         case opt.OutputFormat.TEXT:
@@ -178,6 +220,8 @@ def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputF
             out.write("\n")
         case opt.OutputFormat.CSV:
             _write_rows(measured, out)
+        case opt.OutputFormat.HDR:
+            out.writelines(percentile_blocks(measured))
     out.flush()
 
 
@@ -187,10 +231,17 @@ def _write_lines(lines: Iterable[str], out: TextIO) -> None:
 
 
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
-    from rig.render import ROWS_HEADER, rows
+    from rig.render import rows, rows_header
 
+    for entry in measured:
+        for run in entry.runs:
+            if run.tally is not None:
+                tell(
+                    f"rig: {entry.instance.spec} run {run.number} was too long to keep: the last"
+                    f" {len(run.samples):,} of its {run.summary.requests:,} rows are written; loadgen --samples has all"
+                )
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(ROWS_HEADER)
+    writer.writerow(rows_header(measured))
     writer.writerows(rows(measured))
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
-from loadgen.store import CSV_HEADER, csv_rows
+from loadgen.render.hgrm import hgrm_lines
+from loadgen.store import CSV_HEADER, csv_rows, extra_columns
 from rig.compare import Measured
 from rig.difference import difference
-from servers.catalog import PROFILES, Instance
-from servers.profile import spoken
+from servers.catalog import Instance
+from servers.profile import Profile, limits_line, spoken
+from servers.runtimes import there
 
 SCHEMA: Final = "rig/1"
-
-ROWS_HEADER: Final = ("profile", *CSV_HEADER)
 
 _FIGURES: Final = ("wall", "p50")
 
@@ -35,6 +35,7 @@ def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str
             yield from text.run_lines(entry.plan, run, quiet=quiet)
         if not quiet:
             yield from text.all_runs_lines(entry.findings)
+        yield from text.objective_lines(entry.plan, entry.runs)
         yield ""
 
 
@@ -70,8 +71,9 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
                 "limits": entry.instance.limits,
                 "limited_by": limited_by(entry.findings),
                 "concurrency_limit": entry.instance.concurrency_limit,
+                "limit_known": entry.instance.limit_known,
                 "plan": plan_data(entry.plan),
-                "runs": [run_data(run) for run in entry.runs],
+                "runs": [run_data(run, entry.plan) for run in entry.runs],
             }
             for entry in measured
         ],
@@ -79,20 +81,33 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
+def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
+    """The names of what `rows` gives."""
+    return ("profile", *CSV_HEADER, *extra_columns(measured[0].plan))
+
+
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
-    """One row a request, in the order of ROWS_HEADER."""
+    """One row a request, in the order of `rows_header`."""
     for entry in measured:
         for run in entry.runs:
-            for row in csv_rows(run.number, run.samples):
+            for row in csv_rows(run.number, run.samples, extra=extra_columns(entry.plan)):
                 yield (entry.instance.spec, *row)
 
 
-def profile_list() -> Iterator[str]:
-    """Every profile with its server, what limits it by default, and its knobs."""
-    for profile in PROFILES.values():
+def percentile_blocks(measured: Sequence[Measured]) -> Iterator[str]:
+    """The .hgrm block of each run."""
+    for entry in measured:
+        for run in entry.runs:
+            yield from hgrm_lines(f"{entry.instance.spec} {text.run_heading(entry.plan, run)}", run)
+
+
+def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Each profile with its server, what limits it by default, what it lacks on this machine, and its knobs."""
+    for profile in profiles:
         defaults = {knob.name: knob.default for knob in profile.knobs}
         yield f"{profile.name}  ({profile.server})"
-        yield f"    limited by {profile.limits(defaults)}"
+        yield f"    {limits_line(profile.limits(defaults))}"
+        yield from _runtime_missing(profile)
         yield from _aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
@@ -100,6 +115,15 @@ def profile_list() -> Iterator[str]:
             ]
         )
         yield ""
+
+
+def _runtime_missing(profile: Profile) -> Iterator[str]:
+    tools = () if profile.build is None else profile.build.tools_needed
+    for runtime in (profile.runtime, *tools):
+        if runtime is not None:
+            found = runtime.seen()
+            if not runtime.serves(found):
+                yield f"    needs {runtime.needs}: {there(found)}; to install it: {runtime.install}"
 
 
 def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from servers.catalog import Instance
 from servers.errors import StartError
 from servers.process import start
+from servers.profile import limits_line
 
 _LOOK_S = 0.2
 
@@ -22,7 +23,7 @@ def serve_until_stopped(instance: Instance, host: str, port: int, tell: Callable
         # From the first line on a reader may stop it, before the others are out.
         try:
             tell(f"{instance.spec} ({instance.profile.server}) listens on {server.url}")
-            tell(f"limited by {instance.limits}")
+            tell(limits_line(instance.limits))
             tell("Ctrl-C stops it")
             while server.alive():
                 time.sleep(_LOOK_S)

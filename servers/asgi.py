@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import anyio.to_thread
 from starlette.applications import Starlette
@@ -27,6 +27,8 @@ from servers.work import (
     stats_reply,
 )
 
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+
 Handler: TypeAlias = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
 
 
@@ -37,6 +39,7 @@ def create_async_app() -> Starlette:
 
     def handler(endpoint: Endpoint) -> Handler:
         async def handle(request: Request) -> Response:
+            await _drain(request)
             return _response(await awaiting.serve(endpoint, _query(request)))
 
         return handle
@@ -91,6 +94,13 @@ def _create_app(gauge: Gauge, handler: Callable[[Endpoint], Handler], tokens: in
     )
     app.router.redirect_slashes = False
     return app
+
+
+async def _drain(request: Request) -> None:
+    """Read the request's body to its end: granian drops the connection of a client that still writes."""
+    if any(name in _BODY_HEADERS for name, _ in request.scope["headers"]):
+        async for _ in request.stream():
+            pass
 
 
 def _query(request: Request) -> str:

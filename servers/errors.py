@@ -5,6 +5,7 @@ ServersError
 │   └── PortInUse   the port that was asked for belongs to somebody else
 ├── RuntimeMissing  this machine has not what a server runs on
 ├── StartError      a server did not become ready
+├── ProgramError    a program that is no server, such as a compiler, ended with an error
 └── RequestError    a request that an endpoint refuses; never leaves the server process
 """
 
@@ -41,6 +42,18 @@ class StartError(ServersError):
         super().__init__(message)
         self.log_tail = log_tail
         self.log_path = log_path
+
+
+class ProgramError(ServersError):
+    """A program that is no server ended with an error.
+
+    Attributes:
+        log_tail: the last lines of what it wrote, oldest first; may be empty.
+    """
+
+    def __init__(self, message: str, *, log_tail: str) -> None:
+        super().__init__(message)
+        self.log_tail = log_tail
 
 
 class RequestError(ServersError):

@@ -36,8 +36,9 @@ def check_port(host: str, port: int) -> None:
 
 
 def says_port_in_use(log: str) -> bool:
-    """Whether a server's log says that its port was taken. gunicorn has words of its own for it."""
-    return os.strerror(errno.EADDRINUSE).lower() in log.lower() or "Connection in use" in log or "EADDRINUSE" in log
+    """Whether a server's log says that its port was taken. Some have words of their own for it."""
+    words = ("Connection in use", "EADDRINUSE", "was already in use")  # gunicorn's, Node's, Spring's
+    return os.strerror(errno.EADDRINUSE).lower() in log.lower() or any(their in log for their in words)
 
 
 def _bind(host: str, port: int) -> int:

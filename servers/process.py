@@ -10,39 +10,32 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
-import http.client
 import os
 import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
 from servers.catalog import Instance
 from servers.errors import ServersError, StartError
 from servers.groups import kill_group, signal_group
-from servers.launch import guard
+from servers.guarded import spawn_guarded
 from servers.ports import bracketed, check_port, free_port, says_port_in_use
+from servers.readiness import not_ready
 from servers.stats import STATS_VARIABLE, Counters, StatsFile
 
-READY_TIMEOUT_S: Final = 30.0
 STOP_GRACE_S: Final = 5.0
 
 _POLL_S: Final = 0.015
-# Generous: the first request of a cold server, or a user's own ready path, may take its time.
-_ASK_TIMEOUT_S: Final = 3.0
 _PORT_ATTEMPTS: Final = 3
 _LOG_TAIL_LINES: Final = 20
+_LOG_TAIL_BYTES: Final = 16_384
+_LAST_LINE_CHARACTERS: Final = 300
 # Where a server listens on every address, the one it is asked at.
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -53,7 +46,7 @@ def start(
     port: int = 0,
     *,
     directory: Path | None = None,
-    ready_timeout_s: float = READY_TIMEOUT_S,
+    ready_timeout_s: float | None = None,
 ) -> RunningServer:
     """A server that is ready. See `spawn` for the arguments, and `RunningServer.wait_ready`."""
     server = spawn(instance, host, port, directory=directory)
@@ -75,10 +68,14 @@ def spawn(
 
     Raises:
         PortInUse: the given port is taken.
+        RuntimeMissing: what the server runs on, or is built with, is not here.
+        ProgramError: it could not be built.
         UsageError: the server cannot listen on `host` and `port`.
     """
+    instance.require_runtime()
     if port:
         check_port(host, port)
+    instance.build()
     return RunningServer(instance, host, port, directory)
 
 
@@ -102,6 +99,7 @@ class RunningServer:
         self.log_path = self._directory / "server.log"
         self._stats_path = self._directory / "stats"
         self._last_counters: Counters | None = None
+        self._not_ready: str | None = None
         self._stopped = False
         # A Ctrl-C may come at any bytecode, also between this constructor's end and its caller's `with`.
         atexit.register(self._stop_at_exit)
@@ -154,16 +152,21 @@ class RunningServer:
 
     def log_tail(self) -> str:
         """The last lines that the server wrote."""
-        with contextlib.suppress(OSError):
-            return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
+        with contextlib.suppress(OSError), self.log_path.open("rb") as log:
+            # Of a server that writes a line a request, the whole would not fit into memory.
+            log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
+            return "\n".join(log.read(_LOG_TAIL_BYTES).decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
         return ""
 
-    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> Self:
-        """Return when every worker process is up and the ready path answers 200.
+    def wait_ready(self, timeout_s: float | None = None) -> Self:
+        """Return when every worker process is up and the ready path answers as it is to.
+
+        `timeout_s` None leaves it at the profile's own time.
 
         Raises:
             StartError: it exited, or was not ready in time; it is stopped by then.
         """
+        timeout_s = self.instance.profile.ready_timeout_s if timeout_s is None else timeout_s
         deadline = time.monotonic() + timeout_s
         attempts = _PORT_ATTEMPTS
         try:
@@ -174,7 +177,7 @@ class RunningServer:
                         raise self._start_error(f"ended ({_ending(self.returncode)}) before it was ready")
                     self._relaunch()
                 elif time.monotonic() > deadline:
-                    raise self._start_error(f"was not ready within {timeout_s:g} s")
+                    raise self._start_error(f"was not ready within {timeout_s:g} s ({self._not_ready})")
                 time.sleep(_POLL_S)
         except BaseException as error:
             self._stop(keep_log=isinstance(error, ServersError))
@@ -227,18 +230,18 @@ class RunningServer:
         limit, processes = self.instance.concurrency_limit, self.instance.processes
         self._stats = StatsFile.create(self._stats_path, limit=limit, processes=processes)
         profile = self.instance.profile
-        command = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid())]
         with self.log_path.open("wb") as log:
-            self._process = _from_lasting_thread(
-                lambda: subprocess.Popen(
-                    [*command, *self.instance.command(self.host, self.port)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    cwd=profile.directory,
-                    env={**os.environ, **profile.environment, STATS_VARIABLE: str(self._stats_path)},
-                    start_new_session=True,
-                )
+            self._process = spawn_guarded(
+                self.instance.command(self.host, self.port),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=profile.directory,
+                env={
+                    **os.environ,
+                    **self.instance.environment(self.host, self.port),
+                    STATS_VARIABLE: str(self._stats_path),
+                },
             )
 
     def _relaunch(self) -> None:
@@ -251,20 +254,17 @@ class RunningServer:
         return _WILDCARDS.get(self.host, self.host)
 
     def _ready(self) -> bool:
-        if self._stats.read().workers < self.instance.processes:
+        workers, processes = self._stats.read().workers, self.instance.processes
+        if workers < processes:
+            self._not_ready = f"{workers} of its {processes} processes were"
             return False
-        connection = http.client.HTTPConnection(self._reachable_host, self.port, timeout=_ASK_TIMEOUT_S)
-        try:
-            connection.request("GET", self.instance.profile.ready, headers={"Connection": "close"})
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+        url = self.instance.ready_url(self.url, self._reachable_host, self.port)
+        self._not_ready = not_ready(url, self.instance.profile.ready_statuses)
+        return self._not_ready is None
 
     def _start_error(self, what: str) -> StartError:
         tail = self.log_tail()
-        last = tail.rpartition("\n")[2].strip()
+        last = tail.rstrip().rpartition("\n")[2].strip()[:_LAST_LINE_CHARACTERS]
         message = f"{self.instance.spec} {what}{f': {last}' if last else ''}"
         return StartError(message, log_tail=tail, log_path=self.log_path)
 
@@ -279,38 +279,3 @@ def _ending(returncode: int | None) -> str:
     if returncode is not None and returncode < 0:
         return signal.Signals(-returncode).name
     return f"exit status {returncode}"
-
-
-_Job = tuple[Callable[[], subprocess.Popen[bytes]], Future[subprocess.Popen[bytes]]]
-
-
-@functools.cache
-def _lasting_thread() -> SimpleQueue[_Job]:
-    """The queue of a thread that lives as long as this process.
-
-    A daemon, not an executor: a Ctrl-C in the midst of an executor's own bookkeeping leaves a thread that the
-    interpreter waits for at its end, for ever.
-    """
-    jobs: SimpleQueue[_Job] = SimpleQueue()
-
-    def work() -> None:
-        while True:
-            popen, result = jobs.get()
-            try:
-                result.set_result(popen())
-            except BaseException as error:
-                result.set_exception(error)
-
-    threading.Thread(target=work, name="loadrig-spawn", daemon=True).start()
-    return jobs
-
-
-def _from_lasting_thread(popen: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    """Run `popen` on the lasting thread.
-
-    To the kernel a child's parent is the thread that made it: made on a thread of the caller's that ends, the server
-    would be taken for an orphan and terminated (see `guard.die_with`).
-    """
-    result: Future[subprocess.Popen[bytes]] = Future()
-    _lasting_thread().put((popen, result))
-    return result.result()

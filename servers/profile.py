@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from servers.builds import Build
     from servers.runtimes import Runtime
 
 Value: TypeAlias = int | bool | str | None
 Values: TypeAlias = Mapping[str, Value]
 """A value for each knob of a profile, by the knob's name."""
+
+LIMIT_NOT_KNOWN: Final = "limit not known"
+READY_TIMEOUT_S: Final = 30.0
 
 
 class Kind(Protocol):
@@ -71,6 +75,22 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """Any text but the empty one. A spec has a comma after it, and so it cannot hold one there."""
+
+    @property
+    def accepts(self) -> str:
+        """See `Kind`."""
+        return "text, without a comma"
+
+    def read(self, text: str) -> str:
+        """See `Kind`."""
+        if not text:
+            raise ValueError(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """`P/Q`: every P milliseconds, stand still for Q; or `none`, which is kept as the empty string."""
 
@@ -117,9 +137,14 @@ def spoken(value: Value) -> str:
     return "none" if value in (None, "") else str(value)
 
 
+def limits_line(limits: str) -> str:
+    """A profile's `limits` as a line of their own."""
+    return limits if limits == LIMIT_NOT_KNOWN else f"limited by {limits}"
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A server whose limits are known.
+    """A server whose limits are known, or said not to be.
 
     Attributes:
         server: the library and the interface: 'waitress, WSGI'.
@@ -129,10 +154,15 @@ class Profile:
         option: how a knob that was given is printed as the server's argument.
         processes: from the knobs' values, how many processes announce themselves in the stats file when they are ready
             to serve; 0 for a server that knows nothing of that file.
-        ready: the path that answers 200 once the server is ready.
-        environment: variables set in addition to the starter's.
+        limit_known: whether `concurrency_limit` is to be believed; where it is not, its None means nothing.
+        appended: from the values of the knobs that were given, the words that follow the command.
+        ready: the path, or the http:// URL, that is asked; {host} and {port} in it are filled in.
+        ready_statuses: the answers to that by which the server is ready.
+        ready_timeout_s: how long it may take until then.
+        environment: variables set in addition to the starter's; {host}, {port} and knobs in braces are filled in.
         directory: where the command runs; None for the starter's own.
         runtime: what must be on the machine beside this Python; `command` raises RuntimeMissing where it is not.
+        build: how its program is built; the starter sees to that. None where it needs no building.
     """
 
     name: str
@@ -143,10 +173,15 @@ class Profile:
     command: Callable[[Values, str, int], list[str]]
     option: Callable[[Knob, Value], str] = Knob.option
     processes: Callable[[Values], int] = lambda _: 0
+    limit_known: bool = True
+    appended: Callable[[Values], list[str]] = lambda _: []
     ready: str = "/stats"
+    ready_statuses: range = range(200, 201)
+    ready_timeout_s: float = READY_TIMEOUT_S
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     runtime: Runtime | None = None
+    build: Build | None = None
 
     def knob(self, name: str) -> Knob | None:
         """The knob of that name, if it has one."""

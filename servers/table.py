@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Final
 
 from servers.calibrated.settings import concurrency_limit
+from servers.node.profile import NODE_HTTP
 from servers.profile import Flag, Knob, Pause, Profile, Values, Whole, spoken
+from servers.spring.profile import SPRING
 
 
 def _number(values: Values, name: str) -> int:
@@ -82,6 +84,18 @@ def _async_limits(values: Values) -> str:
         return f"nothing but the CPU ({where})"
     each = "" if workers == 1 else " to a process"
     return f"503 from {_many(_number(values, 'limit_concurrency'), 'open connection')}{each} on"
+
+
+def _granian_connections(values: Values) -> int:
+    # In each process, which stops accepting there; a connection that is kept alive holds its place while it is idle.
+    if values["backpressure"] is None:
+        return _number(values, "backlog") // _number(values, "workers")
+    return _number(values, "backpressure")
+
+
+def _granian_limits(values: Values) -> str:
+    workers, connections = _number(values, "workers"), _many(_granian_connections(values), "connection")
+    return f"{connections} accepted at once" if workers == 1 else f"{workers} processes of {connections} each"
 
 
 def _calibrated_limits(values: Values) -> str:
@@ -163,6 +177,38 @@ _ALL: Final = (
         limits=lambda values: f"{_many(_number(values, 'tokens'), 'thread')} (AnyIO's default limiter)",
         concurrency_limit=lambda values: _number(values, "tokens"),
         command=_module("servers.launch.uvicorn", "tokens", "backlog"),
+        processes=lambda _: 1,
+    ),
+    NODE_HTTP,
+    SPRING,
+    Profile(
+        name="granian",
+        server="granian, Starlette async def",
+        knobs=(
+            _workers(1),
+            # It takes a smaller one for 128.
+            Knob("backlog", 1024, "length asked for the accept queue of each process", Whole(128, 65_535)),
+            Knob(
+                "backpressure",
+                None,
+                "connections accepted at once, in each process; none for backlog / workers",
+                Whole(1, 1_000_000, optional=True),
+            ),
+        ),
+        limits=_granian_limits,
+        concurrency_limit=lambda values: _number(values, "workers") * _granian_connections(values),
+        command=_module("servers.launch.granian", "workers", "backlog", "backpressure"),
+        processes=lambda values: _number(values, "workers"),
+        # Else, where the starter asks for them, what it says of a port in use is lost above its Rust frames.
+        environment={"RUST_BACKTRACE": "0"},
+    ),
+    Profile(
+        name="aiohttp",
+        server="aiohttp.web",
+        knobs=(_backlog(128),),
+        limits=lambda _: "nothing but the CPU (one event loop)",
+        concurrency_limit=lambda _: None,
+        command=_module("servers.launch.aiohttp", "backlog"),
         processes=lambda _: 1,
     ),
     Profile(

@@ -114,9 +114,9 @@ def parse_query(path: str, parameter: Parameter | None, query: str) -> int:
     raise RequestError(400, f"{path} accepts {parameter}, not {text[:40]!a}")
 
 
-def integer_steps(steps: int) -> int:
-    """The state after `steps` rounds of x = x * 1664525 + 1013904223 mod 2^32, x ^= x >>> 17, begun at 1."""
-    x = 1
+def integer_steps(steps: int, start: int = 1) -> int:
+    """The state after `steps` rounds of x = x * 1664525 + 1013904223 mod 2^32, x ^= x >>> 17, begun at `start`."""
+    x = start
     for _ in range(steps):
         x = (x * 1664525 + 1013904223) & 0xFFFFFFFF
         x ^= x >> 17

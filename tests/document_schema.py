@@ -54,6 +54,10 @@ TARGET_FIGURES: Final = _closed(
     }
 )
 
+SECOND: Final = _closed(
+    {"second": _COUNT, "ok": _COUNT, "failed": _COUNT, "p50_ms": _FIGURE, "p99_ms": _FIGURE, "max_ms": _FIGURE}
+)
+
 RUN: Final = _closed(
     {
         "run": {"type": "integer", "minimum": 1},
@@ -66,6 +70,7 @@ RUN: Final = _closed(
         "statuses": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "wall_ms": _FIGURE,
         **dict.fromkeys(_TIMES, _FIGURE),
+        "percentiles": {"enum": ["exact", "histogram"]},
         "over_ms": {"type": "integer", "minimum": 1},
         "over": _COUNT,
         "service": {"anyOf": [{"type": "null"}, _closed(dict.fromkeys(_TIMES, _FIGURE))]},
@@ -74,11 +79,43 @@ RUN: Final = _closed(
         "resent": {"type": ["integer", "null"], "minimum": 0},
         "throughput_rps": _FIGURE,
         "bytes_in": _COUNT,
+        "server_timing": {
+            "type": "object",
+            "maxProperties": 8,
+            "additionalProperties": _closed({"p50_ms": _NUMBER, "p99_ms": _NUMBER, "max_ms": _NUMBER, "count": _COUNT}),
+        },
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
-        "client": _closed({"cpu_percent": _NUMBER, "loop_lag_p99_ms": _NUMBER, "loop_lag_max_ms": _NUMBER}),
+        "seconds": {"type": "array", "items": SECOND},
+        "client": _closed(
+            {
+                "cpu_percent": _NUMBER,
+                "loop_lag_p99_ms": _NUMBER,
+                "loop_lag_max_ms": _NUMBER,
+                "workers": {"type": "integer", "minimum": 1},
+                "all_cpu_percent": _NUMBER,
+                "lost_workers": _COUNT,
+            }
+        ),
         "targets": {"type": "array", "items": TARGET_FIGURES},
+        "cluster": {
+            "anyOf": [
+                {"type": "null"},
+                _closed(
+                    {
+                        "scheduler": {"type": "string"},
+                        "workers": {"type": "integer", "minimum": 1},
+                        "clock_uncertainty_ms": _NUMBER,
+                        "release_spread_ms": _FIGURE,
+                    }
+                ),
+            ]
+        },
         "findings": {"type": "array", "items": FINDING},
+        "objectives": {
+            "type": "array",
+            "items": _closed({"objective": {"type": "string"}, "value": _FIGURE, "met": {"type": ["boolean", "null"]}}),
+        },
     }
 )
 
@@ -110,6 +147,10 @@ PLAN: Final = _closed(
         "over_ms": {"type": "integer", "minimum": 1},
         "engine": {"enum": ["wire", "aiohttp", "httpx"]},
         "http2": {"type": "boolean"},
+        "server_timing": {"type": "boolean"},
+        "objectives": {"type": "array", "items": {"type": "string"}},
+        "workers": {"type": "integer", "minimum": 1},
+        "scheduler": {"type": ["string", "null"]},
     }
 )
 

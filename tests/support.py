@@ -43,9 +43,9 @@ class Received:
 class Server:
     """An HTTP/1.1 server on a free port, in a thread of its own; entered, it listens.
 
-    `/sleep/MS` answers after so many milliseconds, `/status/CODE` with that status, `/never` not at all, `/close` by
-    closing the connection; any other path at once. Each answer has the body `ok` and keeps the connection unless the
-    request says otherwise.
+    `/sleep/MS` answers after so many milliseconds, `/timed/MS` so too and says so in Server-Timing, `/status/CODE` with
+    that status, `/never` not at all, `/close` by closing the connection; any other path at once. Each answer has the
+    body `ok` and keeps the connection unless the request says otherwise.
     """
 
     def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:
@@ -157,6 +157,7 @@ class Server:
         writer.write(
             f"HTTP/1.1 {status} X\r\n".encode()
             + (b"" if bodiless else b"Content-Length: 2\r\n")
+            + (f"Server-Timing: work;dur={path[7:]}\r\n".encode() if path.startswith("/timed/") else b"")
             + (b"" if keep else b"Connection: close\r\n")
             + b"\r\n"
             + (b"" if bodiless or method == "HEAD" else b"ok")
@@ -167,7 +168,7 @@ class Server:
     async def _work(self, path: str) -> int | None:
         """The status to answer with; None to close instead."""
         match path.partition("?")[0].split("/")[1:]:
-            case ["sleep", ms]:
+            case ["sleep" | "timed", ms]:
                 await asyncio.sleep(float(ms) / 1000)
             case ["status", code]:
                 return int(code)

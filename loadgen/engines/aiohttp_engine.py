@@ -92,6 +92,8 @@ class AiohttpEngine:
                 server_hostname=target.host,
             ) as response:
                 exchange.bytes_in = _head_bytes(response)
+                if job.plan.server_timing:
+                    exchange.server_timing = response.headers.getall("Server-Timing", ())
                 async for chunk in response.content.iter_any():
                     exchange.bytes_in += len(chunk)
 

@@ -41,7 +41,7 @@ class Exchange:
 
     __slots__ = (
         "_before", "_due_s", "_limit", "_recorder", "_sock", "_workload", "bytes_in", "fault", "is_connected", "row",
-        "saw_eof", "target",
+        "saw_eof", "server_timing", "target",
     )  # fmt: skip
 
     def __init__(self, recorder: Recorder, row: int, workload: Workload, target: Target) -> None:
@@ -57,6 +57,8 @@ class Exchange:
         self.bytes_in = 0
         self.saw_eof = False
         """The server closed its side. Set by engines that see it."""
+        self.server_timing: Sequence[str] = ()
+        """The Server-Timing fields of the response's head. Set by engines where the plan asks for them."""
         self.fault: Outcome | None = None
         """What went wrong on the wire, where an engine sees that more exactly than its library tells."""
 
@@ -117,6 +119,7 @@ class Exchange:
             async with asyncio.timeout_at(self._due_s + limit_s) as self._limit:
                 await send(self)
             outcome = Outcome.from_status(recorder.status[self.row])
+            recorder.note_server_timing(self.row, self.server_timing)
         except UsageError:
             raise
         except Exception as error:
@@ -177,7 +180,8 @@ class _Course:
 
     async def open(self) -> None:
         """Each request when it is due; at the cap it has failed, for want of room on this machine."""
-        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release()
+        await self._job.release_comes()
+        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release(self._job.release_at_ns)
         assert arrivals is not None
         with Alarm() as alarm:
             for block in arrivals.blocks():
@@ -198,9 +202,10 @@ class _Course:
         schedule = self._job.schedule
         workers = [self._user(number, self._free.pop()) for number in range(schedule.released)]
         self._users = schedule.released
+        await self._job.release_comes()
         for worker in workers:
             self._start(worker)
-        release_ns = self._job.recorder.release()
+        release_ns = self._job.recorder.release(self._job.release_at_ns)
         if schedule.changes:
             with Alarm() as alarm:
                 for change in schedule.changes:

@@ -101,6 +101,8 @@ def _sender(client: httpx.AsyncClient, job: Job) -> Send:
         response = await client.send(prepare(exchange.target), stream=True, follow_redirects=False)
         try:
             exchange.head(response.status_code)
+            if job.plan.server_timing:
+                exchange.server_timing = response.headers.get_list("Server-Timing")
             async for _ in response.aiter_raw():
                 pass
         finally:

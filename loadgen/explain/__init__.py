@@ -1,13 +1,17 @@
 """Samples and evidence -> Findings: why the numbers are what they are.
 
-    evidence   what may be looked at
-    rows       what became of each request: timed out, shed, resent, served; when it arrived
-    reading    what is derived from all, for all causes: the server's places, and who waited for one
-    by_target  whether times go by target, where there are several
-    queueing   from arrivals and completions to the number of places
-    shape      which of the five causes holds that exclude each other
-    finding    the value, and the closed list of causes
-    words      numbers in sentences
+    evidence     what may be looked at
+    rows         what became of each request: timed out, shed, resent, served; when it arrived
+    reading      what is derived from all, for all causes: the server's places, and who waited for one
+    by_target    whether times go by target, where there are several
+    queueing     from arrivals and completions to the number of places
+    seen         the same where it was seen when the work on each began
+    shape        which of the five causes holds that exclude each other
+    backlog, open_fit, open_load   the same of an open run: whether completions kept up with arrivals
+    own_figures  where the server's own figures (Server-Timing) put the waiting
+    finding      the value, and the closed list of causes
+    long_run     what the last rows of a run tell, and what was counted of all
+    words        numbers in sentences
 
 and one module a cause. Each is a pure function from a Reading to a Finding, or none. A wrong reason is worse than none:
 what cannot be told apart from what was seen is said to be so.
@@ -24,6 +28,8 @@ from loadgen.explain import (
     concurrency_limit,
     connection_limit,
     cpu_shared,
+    long_run,
+    open_load,
     overlapped,
     serial,
     shed,
@@ -62,8 +68,14 @@ def explain(evidence: Evidence) -> tuple[Finding, ...]:
     # What was shed is no evidence that the rest met no limit.
     if shape is not None and not (shape == "overlapped" and reading.shed.any()):
         findings.append(_SHAPES[shape](reading))
+    if evidence.is_open and (found := open_load.find(reading)) is not None:
+        findings.append(found)
+        shape = found.cause
     # Nor is the server slow where the generator was.
     generator = any(finding.cause == "client" for finding in findings)
-    if not generator and (left := unexplained.find(reading, shape)) is not None:
+    told = shape == "unexplained"
+    if not generator and not told and (left := unexplained.find(reading, shape)) is not None:
         findings.append(left)
+    if evidence.tally is not None:
+        findings = list(long_run.findings_of(evidence.tally, findings, len(evidence.samples)))
     return tuple(sorted(findings, key=lambda finding: CAUSES.index(finding.cause)))

@@ -31,23 +31,34 @@ LAG_MIN_MS: Final = 10.0
 def find(reading: Reading) -> Finding | None:
     """The finding, where anything says that the generator was the bottleneck."""
     evidence = reading.evidence
+    if not evidence.terms.networked:  # who hands tasks to an executor is part of what is measured
+        return None
     samples, use = evidence.samples, evidence.use
     reasons: list[str] = []
     facts: dict[str, Any] = {
         "cpu_percent": round(use.cpu_percent, 1),
         "loop_lag_p99_ms": round(use.loop_lag_p99_ms, 3),
     }
+    tally = evidence.tally
     refused = samples.outcome == Outcome.CLIENT
     capped = count_of(refused & (samples.begun == MISSING) & (samples.due != MISSING))
+    starved = count_of(refused) - capped
+    if tally is not None:  # of the whole run
+        capped, starved = tally.capped, tally.outcomes[Outcome.CLIENT] - tally.capped
     if capped:
         reasons.append(
             f"{capped:,} requests were due while as many were under way as may be (--max-in-flight), and were not sent"
         )
         facts["over_max_in_flight"] = capped
-    starved = count_of(refused) - capped
+    if use.lost_workers:
+        known = f", and {use.lost_requests:,} requests with them" if use.lost_requests else ""
+        reasons.append(f"{use.lost_workers} of its {use.workers} workers ended before they had told what came{known}")
+        facts |= {"lost_workers": use.lost_workers, "lost_requests": use.lost_requests}
+    starved = count_of(refused) - capped - use.lost_requests
     if starved:
         reasons.append(f"{starved:,} requests found no free descriptor or port on this machine")
         facts["out_of_descriptors_or_ports"] = starved
+    before = len(reasons)
     if samples.ok.any():
         if use.cpu_percent > CPU_LIMIT_PERCENT:
             reasons.append(f"it kept {use.cpu_percent:.0f} % of a core busy")
@@ -57,7 +68,7 @@ def find(reading: Reading) -> Finding | None:
         begun = begun[begun != MISSING]
         release_ms = float(begun.max() - begun.min()) / 1e6 if len(begun) else 0.0
         facts |= {"release_ms": round(release_ms, 3), "fastest_ms": round(fastest_ms, 3)}
-        lateness = Lateness.of(samples)
+        lateness = Lateness.of(samples) if tally is None else tally.late.lateness()
         if lateness is not None and lateness.max_ns:  # only arrivals at a rate can be late
             facts["lateness_p99_ms"] = round(lateness.p99_ns / 1e6, 3)
             if lateness.p99_ns / 1e6 > max(LATE_MIN_MS, LATE_SHARE * median_ms):
@@ -76,9 +87,12 @@ def find(reading: Reading) -> Finding | None:
             reasons.append(f"its event loop was late by {late} or more, one time in a hundred")
     if not reasons:
         return None
+    hint = ""
+    if len(reasons) > before and use.on_this_machine and use.workers < evidence.cpus and len(samples) > 1:
+        hint = f" --workers {evidence.cpus} shares the load out over {evidence.cpus} cores."
     return Finding(
         cause="client",
-        requests=len(samples),
-        sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.",
+        requests=evidence.requests,
+        sentence=f"the generator, not the server, set these numbers: {'; '.join(reasons)}. Do not trust them.{hint}",
         evidence=facts,
     )

@@ -34,7 +34,7 @@ def find(reading: Reading) -> Finding:
     response_ns = reading.median_service_ns
     if lone_ns:
         facts |= {"lone_ms": milliseconds(lone_ns), "stretch": round(response_ns / lone_ns, 2)}
-    busy = f"the server kept {cores:.1f} of {evidence.cpus} CPUs busy"
+    busy = f"{evidence.terms.server} kept {cores:.1f} of {evidence.cpus} CPUs busy"
     return Finding(
         cause="cpu-shared",
         requests=served,
@@ -53,7 +53,7 @@ def _by_stretch(reading: Reading) -> Finding:
         cause="cpu-shared",
         requests=served,
         sentence=(
-            f"all of {min(reading.evidence.concurrency, served):,} requests ran side by side and slowed each other,"
+            f"all of {reading.evidence.terms.requests(reading.at_once)} ran side by side and slowed each other,"
             f" {spoken_ms(response_ns)} each where one alone takes {spoken_ms(lone_ns)}: they shared the CPU, or"
             " something else that is divided among them (the server's CPU time during the run would tell)."
         ),
@@ -63,24 +63,26 @@ def _by_stretch(reading: Reading) -> Finding:
 
 
 def _what(reading: Reading, response_ns: float, lone_ns: int | None, cores: float, served: int, wall_s: float) -> str:
-    at_once = min(reading.evidence.concurrency, served)
+    at_once, terms = reading.at_once, reading.evidence.terms
     if reading.is_limited:
-        return f"requests were worked through at {served / wall_s:,.0f} a second, as fast as the CPU allows"
+        return (
+            f"{terms.request}s were worked through at {served / wall_s:,.0f} a second, as fast as {terms.bound} allows"
+        )
     if not lone_ns:
         return (
-            f"{at_once:,} requests ran side by side and shared it, about {spoken_ms(response_ns)} each"
-            " (a request sent alone would tell by how much they slowed each other)"
+            f"{terms.requests(at_once)} ran side by side and shared it, about {spoken_ms(response_ns)} each"
+            f" ({terms.alone} would tell by how much they slowed each other)"
         )
     stretch = response_ns / lone_ns
     if stretch < _ADDS_UP * at_once / max(cores, 1.0):
         return (
-            f"{at_once:,} requests ran side by side, {spoken_ms(response_ns)} each where one alone takes"
+            f"{terms.requests(at_once)} ran side by side, {spoken_ms(response_ns)} each where one alone takes"
             f" {spoken_ms(lone_ns)}; each only watched the clock, so this is not {at_once:,} times the work"
         )
     # More than the CPUs that it kept busy it cannot have gained: the one alone was disturbed then.
     factor = min(at_once / stretch, max(cores, 1.0))
     each = f"{spoken_ms(response_ns)} each where one alone takes {spoken_ms(lone_ns)}"
     return (
-        f"{at_once:,} requests shared it, {each}: side by side the work went {factor:.1f} times as fast as one after"
-        f" another{', so threads did not add up' if factor < _ADDED_UP else ''}"
+        f"{terms.requests(at_once)} shared it, {each}: side by side the work went {factor:.1f} times as fast as"
+        f" one after another{', so threads did not add up' if factor < _ADDED_UP else ''}"
     )

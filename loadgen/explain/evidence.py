@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from loadgen.explain.words import HTTP, Terms
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
+from loadgen.tally import Tally
 from loadgen.watch import ClientUse
 
 Mask = NDArray[np.bool_]
@@ -72,8 +74,21 @@ class Evidence:
     use: ClientUse = field(default_factory=lambda: ClientUse(0.0, 0.0, 0.0))
     kernel: KernelRules = field(default_factory=KernelRules)
     server: ServerView = field(default_factory=ServerView)
+    is_open: bool = False
+    """Whether requests came at moments of their own, whatever the answers did."""
     cpus: int = 1
     """CPUs that the generator may use; the server's too, where it is on this machine."""
+    started: Ints | None = None
+    """ns; when the work on each began, where that was seen itself and need not be inferred."""
+    terms: Terms = HTTP
+    """What sentences call the two sides."""
+    tally: Tally | None = None
+    """What was counted of the whole run, where it was too long and `samples` are the last of its rows."""
+
+    @property
+    def requests(self) -> int:
+        """How many the run had, whether or not their rows were kept."""
+        return len(self.samples) if self.tally is None else self.tally.requests
 
     @cached_property
     def is_burst(self) -> bool:

@@ -31,7 +31,7 @@ def fit_details(reading: Reading) -> dict[str, Any]:
 
 def unseen_resends(reading: Reading) -> str:
     """What could not be seen, where the platform does not tell which connections sent anything again."""
-    if reading.evidence.sees_resends:
+    if reading.evidence.sees_resends or not reading.evidence.terms.networked:
         return ""
     return "; requests that TCP had to send again would look alike, and TCP_INFO is not to be seen here"
 

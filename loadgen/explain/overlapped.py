@@ -35,9 +35,9 @@ def find(reading: Reading) -> Finding:
 
 def _doubt(reading: Reading) -> str:
     """What else fits. Work that shares a CPU runs side by side too, and its length alone does not tell."""
-    doubts = []
+    doubts, terms = [], reading.evidence.terms
     if reading.possible_limit is not None:
-        doubts.append(f"they went in waves of {reading.possible_limit:,}: these are too few requests to tell")
+        doubts.append(f"they went in waves of {reading.possible_limit:,}: these are too few {terms.request}s to tell")
     if reading.server_cores is None and not reading.evidence.server.lone_ns:
-        doubts.append("they shared its CPU and slowed each other: its CPU time, or a request sent alone, would tell")
+        doubts.append(f"they shared its CPU and slowed each other: its CPU time, or {terms.alone}, would tell")
     return f" (or {'; or '.join(doubts)})" if doubts else ""

@@ -11,12 +11,15 @@ from typing import Final
 
 import numpy as np
 
+from loadgen.explain.backlog import Backlog
 from loadgen.explain.by_target import is_alike_within, places_explain
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
+from loadgen.explain.open_fit import sure_fit
 from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
+from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.samples import MISSING, Ints
 
 _SURELY_NOT: Final = -10.0
@@ -53,6 +56,9 @@ COMPUTES_PART: Final = 0.25
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
+WHOLE: Final = 0.98
+"""Of an open run's requests so many at least were served, or the order in which they were is not known."""
+
 _FEWEST: Final = 2
 
 
@@ -62,17 +68,20 @@ class Reading(Rows):
 
     @cached_property
     def fit(self) -> Fit | None:
-        """The concurrency limit that accounts for the released requests; None where there are too few.
+        """The concurrency limit that accounts for the requests; None where there are too few.
 
         Of several targets one that would hold for some of them only is none.
         """
-        fit, rows = self._fit_of_all, self.released
+        fit = self._open_fit if self.evidence.is_open else self._fit_of_all
         if fit is None or not fit.waiting or not self.evidence.samples.has_targets:
             return fit
+        rows = self._orderly if self.evidence.is_open else self.released
         arrival_ns, done_ns = self.arrival_ns[rows], self.evidence.samples.done[rows]
         waited = fit.start_ns - arrival_ns > WAIT_PART * fit.median_ns
         if places_explain(self.evidence.samples.target[rows], fit.service_ns, waited):
             return fit
+        if self.evidence.is_open:
+            return None
         queue = Queue(arrival_ns, done_ns)
         return queue.fit_at(queue.n)
 
@@ -84,9 +93,13 @@ class Reading(Rows):
 
     @cached_property
     def _fit_of_all(self) -> Fit | None:
-        """The limit that accounts for them if they are all of one kind."""
+        """The limit that accounts for the released requests if they are all of one kind."""
         if count_of(self.released) < _FEWEST:
             return None
+        started, rows = self.evidence.started, self.released
+        if started is not None:
+            done = self.evidence.samples.done
+            return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -100,6 +113,32 @@ class Reading(Rows):
             queue = self._queue(self.released)
             return queue.fit_at(queue.n)
         return all_of_them if all_of_them.waiting else self._queue(self.released).fit_at(surely.limit)
+
+    @property
+    def at_once(self) -> int:
+        """How many ran side by side: all that were released together, or the mean where it was seen."""
+        served, started = self.served, self.evidence.started
+        if started is None or not served.any():
+            return min(self.evidence.concurrency, count_of(served))
+        return mean_at_once(started[served], self.evidence.samples.done[served])
+
+    @cached_property
+    def backlog(self) -> Backlog | None:
+        """Whether an open run's completions kept up; None for others, and where that cannot be told."""
+        return Backlog.of(self.evidence.samples) if self.evidence.is_open else None
+
+    @cached_property
+    def _open_fit(self) -> Fit | None:
+        """The limit that surely accounts for an open run; None where none does, or too few were served to tell."""
+        rows = self._orderly
+        if self.backlog is None or count_of(rows) < WHOLE * count_of(self.evidence.begun):
+            return None
+        return sure_fit(self.arrival_ns[rows], self.evidence.samples.done[rows], self.backlog)
+
+    @property
+    def _orderly(self) -> Mask:
+        """Which requests of an open run tell of places."""
+        return self.served & ~self.adrift
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
@@ -140,7 +179,7 @@ class Reading(Rows):
     @cached_property
     def possible_limit(self) -> int | None:
         """Where no limit was found: one that is as well possible, because there are too few requests to tell."""
-        if self.is_limited or not _FEWEST <= count_of(self.released) < FEW:
+        if self.is_limited or self.evidence.started is not None or not _FEWEST <= count_of(self.released) < FEW:
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
@@ -186,6 +225,8 @@ class Reading(Rows):
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
         known = self.served & ~self.adrift & ~self.starved
+        if self.evidence.started is not None:
+            return np.where(known, self.evidence.started, MISSING)
         start = np.where(known, self.arrival_ns, MISSING)
         if self.fit is None or not self.is_limited:
             return start
@@ -196,7 +237,7 @@ class Reading(Rows):
     def _steps(self) -> int | None:
         """The limit, where waves are so clear that they need only be counted."""
         rows = self.released & ~self.resent
-        if count_of(rows) < _FEWEST:
+        if self.evidence.started is not None or count_of(rows) < _FEWEST:
             return None
         queue = Queue(self.arrival_ns[rows], self.evidence.samples.done[rows])
         limit = queue.steps()

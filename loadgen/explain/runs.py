@@ -7,34 +7,34 @@ from statistics import median
 from typing import Any, Final
 
 from loadgen.explain.finding import CAUSES, Finding
-from loadgen.explain.words import counted, joined, spoken_ms
+from loadgen.explain.words import HTTP, Terms, counted, joined, spoken_ms
 
 _MOST_NAMED: Final = 8
 
 Findings = Sequence[Finding]
 
 
-def gist(findings: Findings) -> str:
+def gist(findings: Findings, terms: Terms = HTTP) -> str:
     """What findings of one cause, of one run or several, come to in a few words."""
     limit = _range([finding.details["limit"] for finding in findings if "limit" in finding.details])
     services = [finding.details["service_ms"] for finding in findings if "service_ms" in finding.details]
     each = f", about {spoken_ms(median(services) * 1e6)} each" if services else ""
     return {
         "client": "the generator was the bottleneck",
-        "timeout": "requests were given up",
-        "shed": f"requests were turned away beyond {limit} at once",
+        "timeout": f"{terms.request}s were given up",
+        "shed": f"{terms.request}s were turned away beyond {limit} at once",
         "accept-queue": "SYNs were dropped, the accept queue was full",
         "stall": "everything in flight stood still",
-        "serial": f"one request at a time{each}",
-        "concurrency-limit": f"{limit} requests at once{each}",
+        "serial": f"one {terms.request} at a time{each}",
+        "concurrency-limit": f"{limit} {terms.request}s at once{each}",
         "connection-limit": f"{limit} connections accepted at once{each}",
         "cpu-shared": "the CPU was shared",
         "overlapped": f"no limit met{each}",
-        "unexplained": "late requests are left unexplained",
+        "unexplained": f"late {terms.request}s are left unexplained",
     }[findings[0].cause]
 
 
-def over_runs(runs: Sequence[Findings]) -> list[str]:
+def over_runs(runs: Sequence[Findings], terms: Terms = HTTP) -> list[str]:
     """A sentence a cause: in which runs it held, and for how many requests."""
     sentences = []
     for cause in CAUSES:
@@ -43,7 +43,8 @@ def over_runs(runs: Sequence[Findings]) -> list[str]:
         if held:
             where = f"in each of {len(runs)} runs" if len(held) == len(runs) else f"in {_named(found)} of {len(runs)}"
             counts = _range([finding.requests for finding in held])
-            sentences.append(f"{where}: {gist(held)} ({cause}; {counts} {'request' if counts == '1' else 'requests'}).")
+            noun = terms.request if counts == "1" else f"{terms.request}s"
+            sentences.append(f"{where}: {gist(held, terms)} ({cause}; {counts} {noun}).")
     return sentences
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import fit_details, fit_evidence, unseen_resends
+from loadgen.explain.own_figures import own_figures
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import spoken_ms
 
@@ -12,17 +13,19 @@ from loadgen.explain.words import spoken_ms
 def find(reading: Reading) -> Finding:
     """The finding, for a reading whose shape it is."""
     assert reading.fit is not None
-    service_ns = reading.fit.median_ns
+    terms, service_ns = reading.evidence.terms, reading.fit.median_ns
     done = reading.evidence.samples.done[reading.released]
+    own = own_figures(reading)
     busy = "; its CPU was busy all the time" if reading.is_saturated else ""
     return Finding(
         cause="serial",
         requests=count_of(reading.waited),
         sentence=(
-            f"one after another: the server works on one request at a time, about {spoken_ms(service_ns)} each,"
-            f" so the last of {reading.fit.requests:,} was done after {spoken_ms(float(done.max()))}{busy}"
-            f"{unseen_resends(reading)}."
+            f"one after another: {terms.server} works on one {terms.request} at a time, about"
+            f" {spoken_ms(service_ns)} each, so the last of {reading.fit.requests:,} was done after"
+            f" {spoken_ms(float(done.max()))}{busy}"
+            f"{own.clause}{unseen_resends(reading)}."
         ),
-        evidence={**fit_evidence(reading), "last_done_ms": milliseconds(done.max())},
+        evidence={**fit_evidence(reading), **own.evidence, "last_done_ms": milliseconds(done.max())},
         details=fit_details(reading),
     )

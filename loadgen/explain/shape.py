@@ -51,6 +51,12 @@ def shape_of(reading: Reading) -> str | None:
         return "cpu-shared" if slowed_each_other(reading) else "overlapped"
     if reading.fit.limit == 1:
         return "serial"
+    return held_shape(reading)
+
+
+def held_shape(reading: Reading) -> str:
+    """Which of two causes it is, for a reading with a limit: one of requests at work, or of connections accepted."""
+    assert reading.fit is not None
     held = held_in_accept_queue(reading)
     # A server that accepts more than it works on lets them wait for its places, wherever they stand meanwhile.
     if (

@@ -22,7 +22,7 @@ from loadgen.explain.finding import Finding
 from loadgen.explain.limits import unseen_resends
 from loadgen.explain.queueing import Floats
 from loadgen.explain.reading import Reading
-from loadgen.explain.words import counted, joined, spoken_ms
+from loadgen.explain.words import Terms, joined, spoken_ms
 from loadgen.samples import MISSING, Ints
 
 _LEAST_NS: Final = 40_000_000
@@ -56,6 +56,7 @@ def find(reading: Reading) -> Finding | None:
     stretches = stretches_of(reading)
     if not stretches:
         return None
+    terms = reading.evidence.terms
     rows = np.unique(np.concatenate([stretch.rows for stretch in stretches]))
     named = [
         f"{spoken_ms(stretch.end_ns - stretch.begin_ns)} from {spoken_ms(stretch.begin_ns)} on"
@@ -66,15 +67,21 @@ def find(reading: Reading) -> Finding | None:
         cause="stall",
         requests=len(rows),
         sentence=(
-            f"{counted(len(rows), 'request')} in flight lost the same stretch of time: nothing was completed for"
-            f" {joined(named)}{more}; the server stood still, as in a pause for garbage collection or a blocked loop"
-            f"{unseen_resends(reading)}."
+            f"{terms.requests(len(rows))} in flight lost the same stretch of time: nothing was completed for"
+            f" {joined(named)}{more}; {terms.server} stood still, {_why(terms)}{unseen_resends(reading)}."
         ),
         evidence={
             "stretches_ms": [[milliseconds(stretch.begin_ns), milliseconds(stretch.end_ns)] for stretch in stretches],
             "usual_service_ms": milliseconds(reading.median_service_ns),
         },
     )
+
+
+def _why(terms: Terms) -> str:
+    """What makes it do so; of an executor, whose garbage is not collected meanwhile, the machine around it."""
+    if terms.networked:
+        return "as in a pause for garbage collection or a blocked loop"
+    return "as where other work takes the CPU"
 
 
 def held_by_stalls(reading: Reading) -> Mask:

@@ -16,14 +16,15 @@ def find(reading: Reading, shape: str | None) -> Finding | None:
     total = count_of(rows)
     if not total:
         return None
-    samples = reading.evidence.samples
+    samples, terms = reading.evidence.samples, reading.evidence.terms
     slowest = float(samples.response_ns[rows].max())
     return Finding(
         cause="unexplained",
         requests=total,
         sentence=(
-            f"{counted(total, 'late request')} of up to {spoken_ms(slowest)}: neither a limit, nor resent packets,"
-            " nor a stand-still accounts for it; the server itself was slow with these."
+            f"{counted(total, f'late {terms.request}')} of up to {spoken_ms(slowest)}: neither a limit, nor"
+            f" {'resent packets, nor ' if terms.networked else ''}a stand-still accounts for it; {terms.server} itself"
+            " was slow with these."
         ),
         evidence={"rows": rows.nonzero()[0][:20].tolist(), "slowest_ms": round(slowest / 1e6, 3)},
     )

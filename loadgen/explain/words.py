@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What sentences call what is measured: a server and its requests, or an executor and its tasks."""
+
+    server: str = "the server"
+    request: str = "request"
+    alone: str = "a request sent alone"
+    bound: str = "the CPU"
+    """What those that compute at the same time have to share."""
+    networked: bool = True
+    """Whether TCP stands between, so that what it does may be told, or be missing."""
+
+    def requests(self, number: int) -> str:
+        """`1 request`, `1,200 requests`."""
+        return counted(number, self.request)
+
+
+HTTP: Final = Terms()
 
 
 def spoken_ms(ns: float) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+from loadgen.distribute.crew import Skew
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, TargetSummary, Times
+from loadgen.summary import NS_PER_MS, Second, Summary, TargetSummary, Times
 
 SCHEMA: Final = "loadgen/1"
 
@@ -28,7 +29,7 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
         "schema": SCHEMA,
         "plan": plan_data(plan),
         "environment": environment_data(),
-        "runs": [run_data(run) for run in runs],
+        "runs": [run_data(run, plan) for run in runs],
         "all_runs": over_runs([run.findings for run in runs]) if len(runs) > 1 else [],
     }
 
@@ -56,6 +57,10 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "over_ms": plan.over_ms,
         "engine": plan.engine,
         "http2": plan.http2,
+        "server_timing": plan.server_timing,
+        "objectives": [objective.text for objective in plan.objectives],
+        "workers": plan.workers,
+        "scheduler": plan.scheduler,
     }
 
 
@@ -82,9 +87,9 @@ def environment_data() -> dict[str, Any]:
     }
 
 
-def run_data(run: Run) -> dict[str, Any]:
-    """One run; a figure that has no value is None."""
-    summary = run.summary
+def run_data(run: Run, plan: Plan) -> dict[str, Any]:
+    """One run of a plan; a figure that has no value is None."""
+    summary, all_cpu = run.summary, run.use.all_cpu_percent
     return {
         "run": run.number,
         "address": run.address,
@@ -96,6 +101,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "statuses": {str(status): count for status, count in summary.statuses.items()},
         "wall_ms": _ms(summary.wall_ns),
         **_times_or_none(summary.times),
+        "percentiles": "exact" if summary.is_exact else "histogram",
         "over_ms": summary.over_ms,
         "over": summary.over,
         "service": times_data(summary.service),
@@ -110,15 +116,32 @@ def run_data(run: Run) -> dict[str, Any]:
         "resent": summary.resent,
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
         "bytes_in": summary.bytes_in,
+        "server_timing": server_timing_data(summary),
         "trusted": run.trusted,
         "interrupted": run.interrupted,
+        "seconds": [second_data(second) for second in summary.seconds],
         "client": {
             "cpu_percent": round(run.use.cpu_percent, 1),
             "loop_lag_p99_ms": round(run.use.loop_lag_p99_ms, 3),
             "loop_lag_max_ms": round(run.use.loop_lag_max_ms, 3),
+            "workers": run.use.workers,
+            "all_cpu_percent": round(run.use.cpu_percent if all_cpu is None else all_cpu, 1),
+            "lost_workers": run.use.lost_workers,
         },
         "targets": [_target_figures(number, figures) for number, figures in enumerate(summary.targets, start=1)],
+        "cluster": None if run.skew is None else cluster_data(run.skew),
         "findings": [finding_data(finding) for finding in run.findings],
+        "objectives": [verdict.data() for verdict in run.verdicts(plan.objectives)],
+    }
+
+
+def cluster_data(skew: Skew) -> dict[str, Any]:
+    """Whose workers carried a run out, and how far they were from one moment."""
+    return {
+        "scheduler": skew.scheduler,
+        "workers": skew.workers,
+        "clock_uncertainty_ms": _ms(skew.clock_uncertainty_ns),
+        "release_spread_ms": _ms(skew.release_spread_ns),
     }
 
 
@@ -147,6 +170,26 @@ def _times_or_none(times: Times | None) -> dict[str, float | None]:
 
 def _failures(failures: Mapping[Outcome, int]) -> dict[str, int]:
     return {outcome.label: count for outcome, count in failures.items()}
+
+
+def server_timing_data(summary: Summary) -> dict[str, Any]:
+    """The server's own figures by metric."""
+    return {
+        name: {"p50_ms": _ms(took.p50_ns), "p99_ms": _ms(took.p99_ns), "max_ms": _ms(took.max_ns), "count": took.count}
+        for name, took in summary.server_timing.items()
+    }
+
+
+def second_data(second: Second) -> dict[str, Any]:
+    """One second of a run."""
+    return {
+        "second": second.number,
+        "ok": second.ok,
+        "failed": second.failed,
+        "p50_ms": _ms(second.p50_ns),
+        "p99_ms": _ms(second.p99_ns),
+        "max_ms": _ms(second.max_ns),
+    }
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from loadgen.distribute.crew import Skew
 from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
+from loadgen.objective import verdict_lines
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
 from loadgen.runner import Run
@@ -44,6 +46,16 @@ def metrics_line(summary: Summary) -> str:
     if summary.lateness is not None:
         shown["lateness_p99_ms"] = f"{summary.lateness.p99_ns / NS_PER_MS:.3f}"
     return " ".join(f"{key}={value}" for key, value in shown.items())
+
+
+def server_timing_line(summary: Summary) -> str:
+    """The server's own figures, each metric's beside the other's."""
+    metrics = [
+        f"{name} p50={whole_ms(took.p50_ns)} p99={whole_ms(took.p99_ns)} max={whole_ms(took.max_ns)}"
+        for name, took in summary.server_timing.items()
+    ]
+    counted = f"{summary.with_server_timing} of {summary.ok} responses"
+    return f"server timing: {', '.join(metrics)} (ms, {counted})" if metrics else f"server timing: none ({counted})"
 
 
 def failed_line(summary: Summary) -> str:
@@ -118,15 +130,29 @@ def service_line(summary: Summary) -> str | None:
     return f"service time, from begun: {shown}; the response times above are from due"
 
 
+def cluster_line(skew: Skew) -> str:
+    """How far the workers of a cluster were from one moment."""
+    known = f"cluster: {skew.workers} workers; their clocks are known to {skew.clock_uncertainty_ns / NS_PER_MS:.3f} ms"
+    if skew.release_spread_ns is None:
+        return known
+    return f"{known}, and began within {skew.release_spread_ns / NS_PER_MS:.3f} ms of each other by them"
+
+
 def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     """All lines of a run."""
     yield run_heading(plan, run)
     yield metrics_line(run.summary)
     if (line := service_line(run.summary)) is not None:
         yield line
+    if plan.server_timing:
+        yield server_timing_line(run.summary)
+    if not run.summary.is_exact:
+        yield "percentiles from a histogram, within 0.1 %"
     if run.summary.failures:
         yield failed_line(run.summary)
     yield from target_lines(plan, run.summary)
+    if run.skew is not None:
+        yield cluster_line(run.skew)
     if not quiet:
         for finding in run.findings:
             yield f"why: {finding.sentence}"
@@ -137,6 +163,11 @@ def all_runs_lines(runs: Sequence[tuple[Finding, ...]]) -> Iterator[str]:
     if len(runs) > 1:
         for sentence in over_runs(runs):
             yield f"why: {sentence}"
+
+
+def objective_lines(plan: Plan, runs: Sequence[Run]) -> Iterator[str]:
+    """How the runs stand to the plan's objectives, a line each."""
+    yield from verdict_lines([verdicts for run in runs if (verdicts := run.verdicts(plan.objectives))])
 
 
 def failure_hint(run: Run) -> str | None:

@@ -105,7 +105,7 @@ def test_a_server_that_hangs_up(loadgen: Loadgen, server: Server) -> None:
         (["--body", "a", "--body-file", "b"], "give one"),
         (["--samples", "/nonexistent/s.csv"], "name a file that can be written"),
         (["-o", "/nonexistent/out.txt"], "name a file that can be written"),
-        (["--samples", "samples.txt"], ".csv or .json"),
+        (["--samples", "samples.txt"], ".csv, .json or .parquet"),
         (["--timeout", "0"], "above 0"),
         (["--engine", "curl"], "'wire', 'aiohttp', 'httpx'"),
         (["--http2"], "--engine httpx"),

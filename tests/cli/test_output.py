@@ -228,3 +228,28 @@ def test_a_note_that_cannot_be_written_ends_no_measurement(server: Server, tmp_p
 def test_a_closed_load_has_its_tail_and_its_rate_behind_the_fixed_keys(loadgen: Loadgen, server: Server) -> None:
     line = loadgen(server.url(), "-n", "20", "-c", "2", "--quiet").stdout.splitlines()[1]
     assert re.search(r" over1500ms=0 p95_ms=\d+ p99_ms=\d+ rps=\d+$", line)
+
+
+@pytest.mark.parametrize("file_name", ["s.csv", "s.json"])
+def test_the_servers_own_figures_are_shown_saved_and_explained_where_asked_for(
+    loadgen: Loadgen, server: Server, tmp_path: Path, file_name: str
+) -> None:
+    path = tmp_path / file_name
+    asked = (server.url("/timed/30"), "-n", "5", "--server-timing")
+    shown = loadgen(*asked, "--samples", str(path)).stdout
+    assert shown.splitlines()[2] == "server timing: work p50=30 p99=30 max=30 (ms, 5 of 5 responses)"
+    assert loadgen("explain", str(path)).stdout == shown
+    explained = json.loads(loadgen("explain", str(path), "--output-format", "json").stdout)
+    document = json.loads(loadgen(*asked, "--output-format", "json").stdout)
+    jsonschema.validate(document, DOCUMENT)
+    figures = {"work": {"p50_ms": 30.0, "p99_ms": 30.0, "max_ms": 30.0, "count": 5}}
+    assert [run["server_timing"] for run in (*explained["runs"], *document["runs"])] == [figures, figures]
+    rows = loadgen(*asked, "--output-format", "csv").stdout.splitlines()
+    assert rows[0].endswith(",resent,server_timing_ns")
+    assert all(row.endswith(",work=30000000") for row in rows[1:])
+
+
+def test_the_servers_own_figures_stay_out_where_not_asked_for(loadgen: Loadgen, server: Server) -> None:
+    assert "server timing" not in loadgen(server.url("/timed/3"), "-n", "3").stdout
+    document = json.loads(loadgen(server.url("/timed/3"), "-n", "3", "--output-format", "json").stdout)
+    assert (document["plan"]["server_timing"], document["runs"][0]["server_timing"]) == (False, {})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 
-from loadgen.store import CSV_HEADER_OF_TARGETS, read_csv, read_json
+from loadgen.store import CSV_HEADER, read_csv, read_json
 from tests.cli.conftest import Loadgen
 from tests.document_schema import DOCUMENT
 from tests.support import Server
@@ -47,7 +47,7 @@ def test_a_file_of_targets_in_json_and_in_rows(loadgen: Loadgen, server: Server,
     assert [(figures["target"], figures["ok"]) for figures in run["targets"]] == [(1, 4), (2, 2)]
     assert sum(figures["requests"] for figures in run["targets"]) == run["requests"] == 6
     with rows.open(newline="") as opened:
-        assert tuple(next(csv.reader(opened))) == CSV_HEADER_OF_TARGETS
+        assert tuple(next(csv.reader(opened))) == (*CSV_HEADER, "target")
     with rows.open(newline="") as opened:
         assert read_csv(opened)[1].target.tolist() == [1, 2, 1, 1, 2, 1]
     assert [request.body for request in server.received if request.method == "PUT"] == [b"n=1", b"n=4"]

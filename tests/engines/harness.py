@@ -31,6 +31,7 @@ def fire(
     *,
     address: Address | None = None,
     http2: bool = False,
+    server_timing: bool = False,
     cancel_after: Callable[[], None] | None = None,
     new_loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop,
     **options: Any,
@@ -42,7 +43,7 @@ def fire(
         concurrency=n if concurrency is None else concurrency,
         **{"timeout_s": 10.0} | {name: value for name, value in options.items() if name not in _TARGET_FIELDS},
     )
-    plan = Plan(target, workload, engine=engine, http2=http2)
+    plan = Plan(target, workload, engine=engine, http2=http2, server_timing=server_timing)
     job = Job(plan, address or resolve(target), make_schedule(workload), Recorder(n))
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_run(job, cancel_after))

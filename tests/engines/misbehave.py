@@ -112,6 +112,18 @@ async def _slow(call: Call) -> bool:
     return True
 
 
+async def _server_timing(call: Call) -> bool:
+    """`fields`, parted by bars, as so many header lines; with `status`, and with `only`, on odd or even requests."""
+    odd = call.query.get("only", "odd") == "odd"
+    answers = "only" not in call.query or (call.request.nth % 2 == 1) == odd
+    fields = call.query["fields"].split("|") if answers else []
+    lines = "".join(f"Server-Timing: {field}\r\n" for field in fields).replace("NTH", str(call.request.nth))
+    head = f"HTTP/1.1 {call.query.get('status', '200')} So\r\n{lines}"
+    body = "" if call.request.method == "HEAD" else "ok"
+    await call.send(f"{head}Content-Length: 2\r\n\r\n{body}".encode())
+    return True
+
+
 async def _never(call: Call) -> None:
     await call.client_gone()
 
@@ -174,6 +186,10 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "ok": _answer(OK, keep=True),
     "status": _status,
     "slow": _slow,
+    "server-timing": _server_timing,
+    "server-timing-early": _answer(b"HTTP/1.1 103 Early Hints\r\nServer-Timing: early;dur=1\r\n\r\n" + OK, keep=True),
+    "server-timing-trailer": _answer(CHUNKED + b"2\r\nok\r\n0\r\nServer-Timing: late;dur=1\r\n\r\n", keep=True),
+    "server-timing-short": _answer(b"HTTP/1.1 200 OK\r\nServer-Timing: work;dur=1\r\nContent-Length: 9\r\n\r\nshort"),
     "pieces": _pieces,
     "chunked": _answer(CHUNKED + b"3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n", keep=True),
     "chunked-trailers": _answer(CHUNKED + b"3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n", keep=True),

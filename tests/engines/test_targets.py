@@ -13,14 +13,16 @@ from loadgen.address import resolve
 from loadgen.engines import Job, load_engine
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Share, Stage, Target, Workload
-from loadgen.samples import Recorder, Samples
+from loadgen.samples import MISSING, Recorder, Samples
 from loadgen.schedule import Shard, make_schedule
 from tests.engines.harness import check, fire, outcomes
 from tests.engines.misbehave import MisbehavingServer
 
 
-def fire_mix(engine: str, shares: list[Share], workload: Workload, shard: Shard | None = None) -> Samples:
-    plan = Plan(shares[0].target, workload, engine=engine, mix=tuple(shares))
+def fire_mix(
+    engine: str, shares: list[Share], workload: Workload, shard: Shard | None = None, *, server_timing: bool = False
+) -> Samples:
+    plan = Plan(shares[0].target, workload, engine=engine, mix=tuple(shares), server_timing=server_timing)
     schedule = make_schedule(workload, shard or Shard())
     rows = schedule.requests or (schedule.arrivals.expected if schedule.arrivals else 0)
     recorder = Recorder(rows, has_due_times=schedule.arrivals is not None, has_targets=True)
@@ -67,6 +69,16 @@ def test_each_row_has_the_answer_of_its_own_target(engine: str, server: Misbehav
     assert len(sizes[1]) == len(sizes[2]) == 1
     assert min(sizes[2]) - min(sizes[1]) == len("hello")
     assert server.accepted == 3, "connections are used again, whatever the target"
+
+
+def test_figures_of_the_server_are_those_of_the_row_s_target(engine: str, server: MisbehavingServer) -> None:
+    paths = ("/server-timing?fields=work;dur=1", "/ok", "/server-timing?fields=work;dur=3")
+    shares = [Share(Target.parse(server.url(path))) for path in paths]
+    samples = fire_mix(engine, shares, Workload(30, 2, timeout_s=10), server_timing=True)
+
+    assert outcomes(samples) == {"ok": 30}
+    found = Counter(zip(samples.target.tolist(), samples.server_timing["work"].tolist(), strict=True))
+    assert found == {(1, 1_000_000): 10, (2, MISSING): 10, (3, 3_000_000): 10}
 
 
 @pytest.mark.parametrize("concurrency", [2, 30])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ def samples_of(rows: Sequence[Row]) -> Samples:
         "outcome": int(Outcome.OK), "reused": 0, "resent": 0, "target": 0,
     }  # fmt: skip
     full = [default | row for row in rows]
-    return Samples(
-        **{name: np.array([row[name] for row in full], dtype=_DTYPES.get(name, np.int64)) for name in default}
-    )
+    columns: dict[str, Any] = {
+        name: np.array([row[name] for row in full], dtype=_DTYPES.get(name, np.int64)) for name in default
+    }
+    return Samples(**columns)
 
 
 def ok_rows(*response_ms: float) -> list[Row]:
@@ -70,6 +72,26 @@ def rows(draw: st.DrawFn) -> Row:
     }
 
 
+def timed(samples: Samples, **durations_ms: Sequence[float | None]) -> Samples:
+    """The same with the server's own figures by metric; None where it gave none."""
+    columns = {
+        name: np.array([MISSING if ms is None else round(ms * NS_PER_MS) for ms in values], dtype=np.int64)
+        for name, values in durations_ms.items()
+    }
+    return replace(samples, server_timing=columns)
+
+
 def any_samples(max_size: int = 8) -> st.SearchStrategy[Samples]:
     """Samples of one request or more."""
     return st.lists(rows(), min_size=1, max_size=max_size).map(samples_of)
+
+
+@st.composite
+def timed_samples(draw: st.DrawFn) -> Samples:
+    """The same with the server's own figures, each given for one request at least."""
+    samples = draw(any_samples(5))
+    column = st.lists(_STAGE, min_size=len(samples), max_size=len(samples)).filter(lambda values: max(values) >= 0)
+    columns = draw(
+        st.dictionaries(st.from_regex(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}", fullmatch=True), column, max_size=8)
+    )
+    return replace(samples, server_timing={name: np.array(values, dtype=np.int64) for name, values in columns.items()})

@@ -83,3 +83,34 @@ def test_all_reasons_are_given_in_one_sentence() -> None:
     assert finding.sentence.count("\n") == 0
     assert finding.sentence.endswith("Do not trust them.")
     assert "99 % of a core busy; it took 5.0 ms to release" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("use", "cpus", "named"),
+    [
+        (replace(IDLE, cpu_percent=99.0), 4, True),
+        (replace(IDLE, cpu_percent=99.0), 1, False),
+        (replace(IDLE, cpu_percent=99.0, workers=2), 4, True),
+        (replace(IDLE, cpu_percent=99.0, workers=4), 4, False),
+        (replace(IDLE, cpu_percent=99.0, workers=3, on_this_machine=False), 4, False),
+    ],
+)
+def test_a_slow_generator_is_pointed_at_the_cores_it_does_not_use(use: ClientUse, cpus: int, named: bool) -> None:
+    finding = client_finding(replace(evidence_of(), cpus=cpus), use)
+    assert finding is not None
+    assert finding.sentence.endswith(" --workers 4 shares the load out over 4 cores.") == named
+
+
+def test_more_cores_do_not_help_where_descriptors_ran_out() -> None:
+    evidence = Evidence(samples_of(failed_rows(Outcome.CLIENT, 0, 0)), concurrency=2, cpus=4)
+    finding = client_finding(evidence)
+    assert finding is not None
+    assert "--workers" not in finding.sentence
+
+
+def test_lost_workers_are_told_apart_from_descriptors_that_ran_out() -> None:
+    evidence = Evidence(samples_of(failed_rows(Outcome.CLIENT, 0, 0)), concurrency=2)
+    finding = client_finding(evidence, replace(IDLE, workers=3, lost_workers=1, lost_requests=2))
+    assert finding is not None
+    assert "1 of its 3 workers ended before they had told what came, and 2 requests with them" in finding.sentence
+    assert "descriptor" not in finding.sentence

@@ -301,10 +301,20 @@ def test_options_are_the_plan_they_describe() -> None:
     options = LoadOptions(
         n=10, concurrency=2, runs=3, warmup=1, pause="250ms", preconnect=True, disable_keepalive=True,
         engine=EngineName.HTTPX, http2=True, allow_remote=True, over="2s", timeout="1m", connect_timeout="5s",
+        server_timing=True,
     )  # fmt: skip
     workload = Workload(10, 2, keepalive=False, preconnect=True, timeout_s=60, connect_timeout_s=5)
     assert options.plan(TARGET) == Plan(
-        TARGET, workload, runs=3, warmup=1, pause_s=0.25, over_ms=2000, engine="httpx", http2=True, allow_remote=True
+        TARGET,
+        workload,
+        runs=3,
+        warmup=1,
+        pause_s=0.25,
+        over_ms=2000,
+        engine="httpx",
+        http2=True,
+        allow_remote=True,
+        server_timing=True,
     )
 
 

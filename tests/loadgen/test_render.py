@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import jsonschema
@@ -23,7 +24,7 @@ from loadgen.store import CSV_HEADER, read_csv
 from loadgen.summary import summarize
 from loadgen.watch import ClientUse
 from tests.document_schema import DOCUMENT
-from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
+from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of, timed
 
 CLIENT = Finding("client", 4, "the generator was slow.", {"release_ms": 3.2})
 
@@ -54,6 +55,25 @@ def test_a_run_of_two_waves_reads_as_documented() -> None:
         "-- N=400 run 1\n"
         "requests=400 concurrency=400 ok=400 failed=0 wall_ms=2154 min_ms=1145 p50_ms=2102 max_ms=2154 over1500ms=200"
     )
+
+
+def test_the_servers_own_figures_follow_where_they_are_asked_for() -> None:
+    plan = replace(plan_of(3), server_timing=True)
+    samples = samples_of(ok_rows(10, 20) + failed_rows(Outcome.TIMEOUT, 60))
+    run = run_of(timed(samples, acquire=[0.4, 10.5, None], work=[9, None, None]))
+    assert list(run_lines(plan, run, quiet=True))[2:] == [
+        "server timing: acquire p50=11 p99=11 max=11, work p50=9 p99=9 max=9 (ms, 2 of 2 responses)",
+        "failed: timeout=1",
+    ]
+    assert list(run_lines(plan_of(3), run, quiet=True))[2:] == ["failed: timeout=1"]
+    assert list(run_lines(plan, run_of(samples), quiet=True))[2] == "server timing: none (0 of 2 responses)"
+    shown = document(plan, [run])
+    jsonschema.validate(shown, DOCUMENT)
+    assert shown["plan"]["server_timing"] is True
+    assert shown["runs"][0]["server_timing"] == {
+        "acquire": {"p50_ms": 10.5, "p99_ms": 10.5, "max_ms": 10.5, "count": 2},
+        "work": {"p50_ms": 9.0, "p99_ms": 9.0, "max_ms": 9.0, "count": 1},
+    }
 
 
 def test_failures_stand_on_a_line_of_their_own_after_the_figures() -> None:
@@ -132,7 +152,14 @@ def test_the_document_of_a_failed_run_has_null_for_what_has_no_value() -> None:
 def test_the_document_has_milliseconds_to_the_microsecond() -> None:
     run = document(plan_of(2), [run_of(samples_of(ok_rows(1.2344, 2.5001)))])["runs"][0]
     assert (run["wall_ms"], run["min_ms"], run["max_ms"], run["mean_ms"]) == (2.5, 1.234, 2.5, 1.867)
-    assert run["client"] == {"cpu_percent": 12.3, "loop_lag_p99_ms": 0.5, "loop_lag_max_ms": 0.75}
+    assert run["client"] == {
+        "cpu_percent": 12.3,
+        "loop_lag_p99_ms": 0.5,
+        "loop_lag_max_ms": 0.75,
+        "workers": 1,
+        "all_cpu_percent": 12.3,
+        "lost_workers": 0,
+    }
 
 
 def test_secrets_in_headers_stay_out_of_the_document() -> None:

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 
 from loadgen.errors import DataError
 from loadgen.outcome import Outcome
-from loadgen.samples import MISSING, Samples
-from loadgen.store import CSV_HEADER, CSV_HEADER_OF_TARGETS, csv_rows, json_data, read_csv, read_json
-from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
+from loadgen.samples import COLUMNS, MISSING, Samples
+from loadgen.store import CSV_HEADER, csv_rows, json_data, read_csv, read_json, read_profiles_csv
+from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of, timed, timed_samples
 
 Runs = dict[int, Samples]
 
@@ -25,8 +24,9 @@ many_runs = st.dictionaries(st.integers(1, 1000), any_samples(5), max_size=3)
 TWO_RUNS = {1: samples_of(ok_rows(1, 2)), 2: samples_of(failed_rows(Outcome.REFUSED, 3))}
 
 
-def to_csv(runs: Runs) -> str:
-    lines = [CSV_HEADER, *(row for run, samples in runs.items() for row in csv_rows(run, samples))]
+def to_csv(runs: Runs, *extra: str) -> str:
+    rows = (row for run, samples in runs.items() for row in csv_rows(run, samples, extra=extra))
+    lines = [(*CSV_HEADER, *extra), *rows]
     return "".join(",".join("" if value is None else str(value) for value in line) + "\n" for line in lines)
 
 
@@ -37,8 +37,10 @@ def to_json(runs: Runs) -> str:
 def assert_equal(read: Runs, written: Runs) -> None:
     assert [*read] == [*written]
     for run, samples in written.items():
-        for field in fields(Samples):
-            column, expected = getattr(read[run], field.name), getattr(samples, field.name)
+        timing, expected_timing = read[run].server_timing, samples.server_timing
+        assert timing.keys() == expected_timing.keys()
+        pairs = [(getattr(read[run], name), getattr(samples, name)) for name in COLUMNS]
+        for column, expected in [*pairs, *((timing[name], expected_timing[name]) for name in timing)]:
             assert column.dtype == expected.dtype
             np.testing.assert_array_equal(column, expected)
 
@@ -51,6 +53,43 @@ def test_samples_survive_csv(runs: Runs) -> None:
 @given(many_runs)
 def test_samples_survive_json(runs: Runs) -> None:
     assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+
+
+@given(st.dictionaries(st.integers(1, 1000), timed_samples(), max_size=3))
+def test_the_servers_own_figures_survive_both(runs: Runs) -> None:
+    text = to_csv(runs, "server_timing_ns")
+    assert_equal(read_csv(io.StringIO(text)), runs)
+    assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+    with_profile = "".join(f"{'a' if at else 'profile'},{line}" for at, line in enumerate(text.splitlines(True)))
+    assert_equal({run: samples for (_, run), samples in read_profiles_csv(io.StringIO(with_profile)).items()}, runs)
+
+
+def test_a_figure_that_the_server_did_not_give_is_left_out_and_null() -> None:
+    runs = {1: timed(samples_of(ok_rows(9, 9)), acquire=[0, None], work=[1.5, None])}
+    lines = to_csv(runs, "server_timing_ns").splitlines()
+    assert [line.rpartition(",")[2] for line in lines] == ["server_timing_ns", "acquire=0 work=1500000", ""]
+    assert json_data(runs)["runs"][0]["server_timing_ns"] == {"acquire": [0, None], "work": [1_500_000, None]}
+
+
+@pytest.mark.parametrize(
+    "figures", ["work", "work=", "work=-1", "work=x", "=7", "a b=1", "a=1  b=2", "work=1,b=2", "ä=1"]
+)
+def test_damaged_figures_are_refused_with_the_line(figures: str) -> None:
+    with pytest.raises(DataError, match="line 2"):
+        read_csv(io.StringIO(f"{HEADER},server_timing_ns\n{GOOD},{figures}\n"))
+
+
+def test_more_figures_than_are_kept_are_refused() -> None:
+    rows = [f"{GOOD.replace('1,0,', f'1,{row},', 1)},m{row}=1" for row in range(9)]
+    with pytest.raises(DataError, match="8 names at most"):
+        read_csv(io.StringIO("\n".join([f"{HEADER},server_timing_ns", *rows])))
+
+
+def test_a_file_of_samples_from_before_there_were_figures_is_read() -> None:
+    data = json_data(TWO_RUNS)
+    for run in data["runs"]:
+        del run["server_timing_ns"]
+    assert_equal(read_json(io.StringIO(json.dumps(data))), TWO_RUNS)
 
 
 def test_a_stage_never_reached_is_an_empty_field_and_null() -> None:
@@ -67,13 +106,24 @@ def test_a_stage_never_reached_is_an_empty_field_and_null() -> None:
 def test_the_target_is_a_column_only_where_there_are_several() -> None:
     assert "target" not in json_data(TWO_RUNS)["runs"][0]["columns"]
     runs = {3: samples_of([{"target": 1}, {"target": 32767}, {"target": MISSING}])}
-    lines = [CSV_HEADER_OF_TARGETS, *csv_rows(3, runs[3])]
-    text = "".join(",".join("" if value is None else str(value) for value in line) + "\n" for line in lines)
+    text = to_csv(runs, "target")
     assert [line.rpartition(",")[2] for line in text.splitlines()] == ["target", "1", "32767", ""]
     assert_equal(read_csv(io.StringIO(text)), runs)
     assert_equal(read_json(io.StringIO(to_json(runs))), runs)
     with pytest.raises(DataError, match=r"line 3: 13 fields, not 12"):
         read_csv(io.StringIO(f"{HEADER}\n{GOOD}\n{GOOD.replace('1,0', '1,1', 1)},1\n"))
+
+
+def test_targets_and_the_servers_own_figures_stand_side_by_side() -> None:
+    runs = {1: timed(samples_of([{"target": 2}, {"target": 1}]), work=[1.5, None])}
+    text = to_csv(runs, "target", "server_timing_ns")
+    assert [line.split(",")[-2:] for line in text.splitlines()] == [
+        ["target", "server_timing_ns"], ["2", "work=1500000"], ["1", ""]
+    ]  # fmt: skip
+    assert_equal(read_csv(io.StringIO(text)), runs)
+    assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+    with pytest.raises(DataError, match="line 1 must be"):
+        read_csv(io.StringIO(f"{HEADER},server_timing_ns,target\n"))
 
 
 HEADER = ",".join(CSV_HEADER)
@@ -137,6 +187,11 @@ def damaged(change: Callable[[dict[str, Any]], object]) -> str:
         damaged(lambda data: data["runs"][0]["columns"].update(due_ns=[0, -7])),
         damaged(lambda data: data["runs"][0]["columns"].update(due_ns=[0, 1.5])),
         damaged(lambda data: data["runs"].append(data["runs"][0])),
+        damaged(lambda data: data["runs"][0].update(server_timing_ns=None)),
+        damaged(lambda data: data["runs"][0].update(server_timing_ns=["work"])),
+        damaged(lambda data: data["runs"][0].update(server_timing_ns={"work": [1]})),
+        damaged(lambda data: data["runs"][0].update(server_timing_ns={"work": [1, -2]})),
+        damaged(lambda data: data["runs"][0].update(server_timing_ns={"no word": [1, 2]})),
     ],
 )  # fmt: skip
 def test_a_damaged_json_file_is_refused(text: str) -> None:

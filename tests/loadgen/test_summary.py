@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadgen.outcome import Outcome
-from loadgen.samples import MISSING, Recorder, Samples
-from loadgen.summary import NS_PER_MS, NS_PER_S, Times, percentile, summarize
-from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of
+from loadgen.samples import COLUMNS, MISSING, Recorder, Samples
+from loadgen.summary import NS_PER_MS, NS_PER_S, Durations, Times, percentile, summarize
+from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of, timed, timed_samples
 
 HUNDREDTHS = (50, 90, 95, 99)
 
@@ -165,10 +165,36 @@ def test_a_recorder_gives_times_from_the_release_and_keeps_missing_ones_missing(
 
 def test_a_recorder_takes_no_more_than_60_bytes_a_request() -> None:
     recorder = Recorder(1000)
-    columns = {id(column): column for column in (getattr(recorder, field.name) for field in fields(Samples))}
+    columns = {id(column): column for column in (getattr(recorder, name) for name in COLUMNS)}
     assert sum(column.itemsize for column in columns.values()) <= 60
 
 
 def test_a_summary_is_a_value() -> None:
     summary = summarize(samples_of(ok_rows(1)), concurrency=1, over_ms=1500)
     assert replace(summary) == summary
+
+
+def test_the_servers_own_figures_are_of_the_ok_requests_that_have_them() -> None:
+    samples = samples_of(ok_rows(9, 9, 9, 9) + failed_rows(Outcome.HTTP_5XX, 9))
+    summary = summarize(
+        timed(samples, acquire=[0, 4, None, None, 99], work=[7, 5, 6, None, 99], late=[None] * 4 + [1]),
+        concurrency=5,
+        over_ms=1500,
+    )
+    ms = NS_PER_MS
+    assert summary.server_timing == {
+        "acquire": Durations(p50_ns=4 * ms, p99_ns=4 * ms, max_ns=4 * ms, count=2),
+        "work": Durations(p50_ns=6 * ms, p99_ns=7 * ms, max_ns=7 * ms, count=3),
+    }
+    assert summary.with_server_timing == 3
+
+
+@given(timed_samples())
+def test_no_figure_of_the_servers_is_made_up(samples: Samples) -> None:
+    summary = summarize(samples, concurrency=len(samples), over_ms=1500)
+    assert summary.with_server_timing <= summary.ok
+    for name, took in summary.server_timing.items():
+        given_ns = samples.server_timing[name][samples.ok & (samples.server_timing[name] != MISSING)]
+        assert {took.p50_ns, took.p99_ns, took.max_ns} <= set(given_ns.tolist())
+        assert (took.max_ns, took.count) == (given_ns.max(), len(given_ns))
+        assert took.count <= summary.with_server_timing

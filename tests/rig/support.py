@@ -31,7 +31,9 @@ class Place:
         self.path = path
         self._environment = environment
 
-    def run(self, *arguments: str, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, stderr: int = subprocess.PIPE, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Runs rig to its end."""
         return subprocess.run(
             [RIG, *arguments],
@@ -41,6 +43,7 @@ class Place:
             text=True,
             timeout=PATIENCE_S,
             env=self.environment,
+            cwd=cwd,
         )
 
     @contextlib.contextmanager
@@ -301,6 +304,7 @@ COMPARISON_SCHEMA: Final = _closed(
             limits={"type": "string", "minLength": 1},
             limited_by={"type": "string", "minLength": 1},
             concurrency_limit={"type": ["integer", "null"], "minimum": 1},
+            limit_known={"type": "boolean"},
             plan={"type": "object", "required": ["url", "requests", "concurrency", "runs", "over_ms", "engine"]},
             runs={"type": "array", "items": RUN_SCHEMA},
         ),

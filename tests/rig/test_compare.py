@@ -236,3 +236,25 @@ def test_every_request_failing_is_exit_3(place: Place) -> None:
     assert run.figures["p50_ms"] is None
     assert report.table[1][:3] == ["async", "n/a", "n/a"]
     place.assert_empty()
+
+
+def test_a_pool_behind_the_handler_is_told_from_a_limit_before_it(place: Place, tmp_path: Path) -> None:
+    """The pool of /downstream has 20 places, the other server's threads are 10."""
+    samples = tmp_path / "samples.csv"
+    ended = place.run(
+        "compare", "async", "threads:threads=10", "--path", "/downstream?ms=200", "--n", "60", "--server-timing",
+        "--output-format", "json", "--samples", str(samples),
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    runs = [profile["runs"][0] for profile in json.loads(ended.stdout)["profiles"]]
+    for run in runs:
+        assert [(name, took["count"]) for name, took in run["server_timing"].items()] == [("acquire", 60), ("work", 60)]
+    inside, outside = (
+        next(found for found in run["findings"] if found["cause"] == "concurrency-limit") for run in runs
+    )
+    assert inside["limit"] == 20
+    assert "the limit of 20 lies behind `acquire`" in inside["sentence"]
+    assert outside["limit"] == 10
+    assert "were outside them, as in a queue before the handler" in outside["sentence"]
+    assert samples.read_text().splitlines()[0] == f"{CSV_HEADER},server_timing_ns"
+    place.assert_empty()

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.rig.support import PATIENCE_S, Place, interrupt
+from tests.servers.support import runnable
 
 
 def line(process: subprocess.Popen[str]) -> str:
@@ -39,9 +40,11 @@ def line(process: subprocess.Popen[str]) -> str:
             "nothing but the CPU (a greenlet a request, one thread)",
             signal.SIGTERM,
         ),
+        ("node", "Node's http", "nothing but the CPU (one event loop)", signal.SIGTERM),
     ],
 )
 def test_serves_until_stopped(place: Place, spec: str, server: str, limit: str, number: signal.Signals) -> None:
+    runnable(spec)
     with place.running("serve", spec, "--port", "0") as rig:
         said = re.fullmatch(rf"{spec} \({server}\) listens on (http://127\.0\.0\.1:\d+)\n", line(rig))
         assert said

@@ -15,6 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import psutil
+import pytest
+
+from servers.catalog import Instance, parse_spec
+from servers.errors import RuntimeMissing
+from servers.process import RunningServer
+from servers.stats import Counters
+from servers.work import STATS_PATH
 
 SPECS = [
     "threads:threads=8",
@@ -25,11 +32,26 @@ SPECS = [
     "async",
     "async:workers=2",
     "async-threadpool",
+    "node",
+    "spring",
+    "granian",
+    "granian:workers=2",
+    "aiohttp",
     "calibrated",
 ]
 """One server a library and manner; each test of endpoints and of stopping runs on all of them."""
 
 DEADLINE_S = 20.0
+
+
+def runnable(spec: str) -> Instance:
+    """The instance of a spec; skips the test where what its server runs on is missing."""
+    instance = parse_spec(spec)
+    try:
+        instance.require_runtime()
+    except RuntimeMissing as missing:
+        pytest.skip(str(missing))
+    return instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +99,11 @@ def asking(server: Listening, path: str, count: int) -> Iterator[list[Future[Ans
 def ask_many(server: Listening, path: str, count: int) -> list[Answer]:
     with asking(server, path, count) as answers:
         return [answer.result() for answer in answers]
+
+
+def counted(server: RunningServer) -> Counters:
+    """What it counted: read from outside, so that it is known while every thread is taken, or asked for."""
+    return server.stats() or Counters(**ask(server, STATS_PATH).json)
 
 
 def eventually(condition: Callable[[], object], deadline_s: float = DEADLINE_S, poll_s: float = 0.01) -> bool:

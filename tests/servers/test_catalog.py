@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
-from servers.catalog import PROFILES, Knob, Profile, parse_spec
+from servers.catalog import PROFILES, parse_spec
 from servers.errors import UsageError
-from servers.profile import Flag, Value, Whole
+from servers.runtimes import Found, Runtime
 from servers.table import described
 
 
@@ -18,6 +19,10 @@ def test_defaults_are_those_of_the_design() -> None:
         "processes": "workers=2, backlog=2048",
         "async": "workers=1, backlog=2048, limit_concurrency=none",
         "async-threadpool": "tokens=40, backlog=2048",
+        "node": "backlog=511",
+        "spring": "threads=200, virtual=false, accept_count=100",
+        "granian": "workers=1, backlog=1024, backpressure=none",
+        "aiohttp": "backlog=128",
         "calibrated": "limit=0, service_ms=1000, jitter_ms=0, backlog=4096, connections=0, shed=false, stall=none",
     }
 
@@ -37,6 +42,28 @@ def test_defaults_are_those_of_the_design() -> None:
         ("async:limit_concurrency=none", "--limit-concurrency=none", "nothing but the CPU (one event loop)", None),
         ("async:limit_concurrency=50", "--limit-concurrency=50", "503 from 50 open connections on", 49),
         ("async-threadpool", "", "40 threads (AnyIO's default limiter)", 40),
+        ("node:backlog=10", "--backlog=10", "nothing but the CPU (one event loop)", None),
+        ("spring", "", "200 threads", 200),
+        ("spring:threads=1", "--server.tomcat.threads.max=1", "1 thread", 1),
+        ("spring:threads=400", "--server.tomcat.threads.max=400", "400 threads", 400),
+        ("spring:threads=9000", "--server.tomcat.threads.max=9000", "8192 connections accepted at once", 8192),
+        ("spring:accept_count=1000", "--server.tomcat.accept-count=1000", "200 threads", 200),
+        (
+            "spring:virtual=true",
+            "--spring.threads.virtual.enabled=true",
+            "nothing but the CPU (a virtual thread a request)",
+            None,
+        ),
+        (
+            "spring:accept_count=1000,virtual=1",
+            "--server.tomcat.accept-count=1000 --spring.threads.virtual.enabled=true",
+            "nothing but the CPU (a virtual thread a request)",
+            None,
+        ),
+        ("granian", "", "1024 connections accepted at once", 1024),
+        ("granian:backpressure=1", "--backpressure=1", "1 connection accepted at once", 1),
+        ("granian:workers=2,backlog=200", "--workers=2 --backlog=200", "2 processes of 100 connections each", 200),
+        ("aiohttp", "", "nothing but the CPU (one event loop)", None),
         ("calibrated", "", "nothing", None),
         ("calibrated:limit=7,shed=1", "--limit=7 --shed=true", "7 at once, 503 beyond", 7),
         (
@@ -99,25 +126,17 @@ def test_calibrated_command() -> None:
     assert {"--shed", "--stall"}.isdisjoint(parse_spec("calibrated").command("127.0.0.1", 8080))
 
 
-def test_profile_may_print_its_knobs_in_its_servers_own_words() -> None:
-    properties = {"threads": "server.tomcat.threads.max", "virtual": "spring.threads.virtual.enabled"}
-
-    def option(knob: Knob, value: Value) -> str:
-        return f"--{properties[knob.name]}={str(value).lower()}"
-
-    spring = Profile(
-        name="spring",
-        server="Tomcat",
-        knobs=(Knob("threads", 200, "threads", Whole(1, 10_000)), Knob("virtual", False, "virtual threads", Flag())),
-        limits=lambda values: "nothing" if values["virtual"] else f"{values['threads']} threads",
-        concurrency_limit=lambda _: None,
-        command=lambda *_: ["java"],
-        option=option,
-    )
-    catalog = {**PROFILES, "spring": spring}
-    assert parse_spec("spring:virtual=true", catalog).args == "--spring.threads.virtual.enabled=true"
-    assert parse_spec("spring:threads=400", catalog).args == "--server.tomcat.threads.max=400"
-    assert parse_spec("spring:threads=400", catalog).limits == "400 threads"
+def test_spring_is_told_only_what_differs_from_its_own_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runtime, "find", lambda _: Found(Path("java"), "25.0.1"))
+    place = ["--server.address=127.0.0.1", "--server.port=8080"]
+    for spec, knobs in {
+        "spring": [],
+        "spring:threads=200": [],
+        "spring:accept_count=7,virtual=1": ["--spring.threads.virtual.enabled=true", "--server.tomcat.accept-count=7"],
+    }.items():
+        java, jar, program, *arguments = parse_spec(spec).command("127.0.0.1", 8080)
+        assert (java, jar, Path(program).name) == ("java", "-jar", "spring.jar")
+        assert arguments == place + knobs
 
 
 def test_values_cannot_be_changed() -> None:

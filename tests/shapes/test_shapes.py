@@ -22,7 +22,7 @@ from loadgen.runner import Run, Session
 from loadgen.samples import MISSING, Recorder
 from servers.catalog import parse_spec
 from servers.process import RunningServer, start
-from tests.servers.support import eventually
+from tests.servers.support import counted, eventually, runnable
 
 CLOCK_MS = 2
 """A timer of an event loop may fire so much before its time: its clock counts whole milliseconds."""
@@ -66,6 +66,7 @@ SHAPES = [
     Shape("gthread", limit=200),
     Shape("threads:threads=400", limit=400),
     Shape("async", limit=400),
+    Shape("node", limit=400),
     Shape("greenlets:backlog=1000", limit=400),
     Shape("async-threadpool", limit=40, service_ms=500),
     Shape("processes:workers=2", limit=2, requests=6, service_ms=500),
@@ -74,7 +75,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.spec)
 def test_sleep_comes_in_waves_of_the_limit(shape: Shape) -> None:
-    with start(parse_spec(shape.spec)) as server:
+    with start(runnable(shape.spec)) as server:
         for _ in range(shape.runs):
             server.reset_peak()
             run = measure(server, f"/sleep?ms={shape.service_ms}", shape.requests, over_ms=shape.service_ms * 3 // 2)
@@ -85,21 +86,14 @@ def test_sleep_comes_in_waves_of_the_limit(shape: Shape) -> None:
             # With as many late as early ones, p50 is the first late one: index floor(0.5 x N), counted from 0.
             p50_is_late = run.summary.times.p50_ns > run.summary.over_ms * 1_000_000
             assert p50_is_late == (shape.limit <= shape.requests // 2)
-            assert peak(server) == shape.limit
-
-
-def peak(server: RunningServer) -> int:
-    """The most requests it worked on at once, by its own count."""
-    counters = server.stats()
-    assert counters is not None
-    return counters.peak
+            assert counted(server).peak == shape.limit
 
 
 def test_connection_limit_makes_waves_below_the_number_of_threads() -> None:
     with start(parse_spec("threads:connections=100")) as server:
         run = measure(server, "/sleep?ms=500", 400, over_ms=750)
         assert run.summary.ok == 400
-        assert peak(server) == 100
+        assert counted(server).peak == 100
     # Four waves of 100 at best. A connection that is not closed yet when the next could be accepted adds a late wave
     # of its own, so the count of waves is from below only.
     done = done_ms(run)
@@ -109,8 +103,9 @@ def test_connection_limit_makes_waves_below_the_number_of_threads() -> None:
     assert (run.samples.connected != MISSING).all()
 
 
-def test_block_on_one_event_loop_is_a_staircase() -> None:
-    with start(parse_spec("async")) as server:
+@pytest.mark.parametrize("spec", ["async", "node"])
+def test_block_on_one_event_loop_is_a_staircase(spec: str) -> None:
+    with start(runnable(spec)) as server:
         run = measure(server, "/block?ms=150", 5)
     assert run.summary.ok == 5
     done = done_ms(run)

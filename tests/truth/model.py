@@ -74,6 +74,8 @@ class Setup:
     lost: frozenset[int] = frozenset()
     """Which, of those that begin work, are never answered."""
     stalls: tuple[Stall, ...] = ()
+    arrivals_s: Floats | None = None
+    """Shape (requests,): when each comes, whatever the answers do; `concurrency` is of no account then."""
 
     @property
     def is_burst(self) -> bool:
@@ -157,10 +159,17 @@ class _World:
         setup = self.setup
         self._noise = self.rng.exponential(max(setup.noise_s, 1e-9), setup.requests).tolist()
         self._moments = resend_moments(setup.linear_timeouts)
+        if setup.arrivals_s is not None:
+            for user, at in enumerate(setup.arrivals_s.tolist()):
+                self._begin(user, at, reused=False)
+            return self._play()
         at = 0.0
         for user, skew in enumerate(self.rng.uniform(0.6, 1.4, setup.concurrency).tolist()):
             self._begin(user, at, reused=False)
             at += skew * setup.release_s
+        return self._play()
+
+    def _play(self) -> Trace:
         look_s = next_look = _LOOK_S
         while self._events:
             self.now, _, act, request = heapq.heappop(self._events)
@@ -170,7 +179,7 @@ class _World:
                     look_s = min(2 * look_s, _LOOK_MOST_S)
                 next_look += look_s
             act(request)
-        return Trace(setup, self.requests, self.overflows, self._looks, self.most_at_work)
+        return Trace(self.setup, self.requests, self.overflows, self._looks, self.most_at_work)
 
     def _at(self, moment: float, act: Callable[[Request], None], request: Request) -> None:
         heapq.heappush(self._events, (moment, next(self._ticket), act, request))

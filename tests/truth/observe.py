@@ -45,7 +45,8 @@ def observed(
         )
     return Evidence(
         samples=samples,
-        concurrency=setup.concurrency,
+        concurrency=0 if setup.arrivals_s is not None else setup.concurrency,
+        is_open=setup.arrivals_s is not None,
         use=use or ClientUse(12.0, 0.8, 2.0),
         kernel=KernelRules(syn_linear_timeouts=setup.linear_timeouts, somaxconn=4096),
         server=server,

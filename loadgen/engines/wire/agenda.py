@@ -61,6 +61,8 @@ class Agenda:
         if arrivals is not None:
             self._blocks = ((block + release_ns).tolist() for block in arrivals.blocks())
             self._due = next(self._blocks, [])
+            if not self._due:
+                self._run.stop_beginning()
         self._poller.register(self.fd, READ)
         self.catch_up()
 

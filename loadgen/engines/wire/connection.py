@@ -15,12 +15,13 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
 from loadgen.engines.wire.poller import READ, WRITE
-from loadgen.engines.wire.response import MalformedError, ResponseReader
+from loadgen.engines.wire.response import MalformedError, TimingReader
 from loadgen.kernel import total_retrans
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING
 
 if TYPE_CHECKING:
+    from loadgen.engines.wire.response import ResponseReader
     from loadgen.engines.wire.run import WireRun
 
 
@@ -217,7 +218,7 @@ class Connection:
         """What `_read` does with bytes that are not a known response."""
         reader = self._reader
         if reader is None:
-            reader = self._reader = ResponseReader(head_only=self._memo.head_only)
+            reader = self._reader = self.run.reader_kind(head_only=self._memo.head_only)
         elif self._bytes == 0:
             reader.begin(head_only=self._memo.head_only)
         whole = self._bytes == 0
@@ -240,7 +241,9 @@ class Connection:
             return
         if reader.complete:
             outcome = Outcome.from_status(reader.status)
-            if whole and data:
+            if isinstance(reader, TimingReader) and reader.server_timing:  # not remembered: each row has its own
+                self.run.recorder.note_server_timing(self.index, reader.server_timing)
+            elif whole and data:
                 keep_alive = reader.keep_alive and self.run.reuse
                 self._memo.remember(data, reader.status, outcome, keep_alive=keep_alive)
             self._end(outcome, now, keep_alive=reader.keep_alive)

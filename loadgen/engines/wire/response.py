@@ -142,6 +142,28 @@ class ResponseReader:
         return b"keep-alive" in self._connection or self._parser.get_http_version() == "1.1"
 
 
+class TimingReader(ResponseReader):
+    """As `ResponseReader`, and keeps what the head of the response that counts has as Server-Timing."""
+
+    __slots__ = ("server_timing",)
+
+    def __init__(self, *, head_only: bool) -> None:
+        """A reader; `head_only` for answers to HEAD."""
+        super().__init__(head_only=head_only)
+        self.server_timing: list[str] = []
+
+    def on_message_begin(self) -> None:
+        """A response begins, maybe an interim one came before."""
+        super().on_message_begin()
+        self.server_timing = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keeps the field, and notes what the other readers do. Trailers come here too."""
+        super().on_header(name, value)
+        if not self._head_done and name.lower() == b"server-timing":
+            self.server_timing.append(value.decode("latin-1"))
+
+
 class Memo:
     """The last response of a target that came whole in one read, and what it was.
 

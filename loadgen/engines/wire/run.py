@@ -11,7 +11,7 @@ from loadgen.engines import Job
 from loadgen.engines.wire.agenda import Agenda
 from loadgen.engines.wire.connection import Connection, State
 from loadgen.engines.wire.poller import make_poller
-from loadgen.engines.wire.response import Memo
+from loadgen.engines.wire.response import Memo, ResponseReader, TimingReader
 from loadgen.engines.wire.tls_connection import TlsConnection
 from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
@@ -59,6 +59,7 @@ class WireRun:
         self.varies = self._requests.constant is None
         """Whether each request is to be asked for by `next_request`; else all are `request`, and `memo` is of all."""
         self.request = self._requests.constant or b""
+        self.reader_kind = TimingReader if job.plan.server_timing else ResponseReader
         self.reuse = workload.reuses_connections
         self.tls = tls_context(target, alpn=("http/1.1",))
         self.server_hostname = target.host
@@ -81,6 +82,7 @@ class WireRun:
         self.poller = make_poller()
         self._family = job.address.family
         self._schedule = job.schedule
+        self._job = job
         self._agenda = Agenda(self, job.schedule, self.poller) if _has_moments(job.schedule) else None
         self._most = job.schedule.in_flight if job.schedule.arrivals else job.schedule.released
         """How many may be in flight: users there are now, or the cap of an open workload."""
@@ -110,6 +112,7 @@ class WireRun:
             await self._preconnect()
         else:
             self._spare = self._make_connections(self._schedule.released)
+        await self._job.release_comes()
         self._release()
         if not self._finished.done():
             self._sweep = self._loop.call_later(min(self._timeout_s, self._connect_timeout_s), self._expire)
@@ -168,8 +171,8 @@ class WireRun:
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
         self._filling = True
-        release_ns = self.recorder.release()
-        turn_ends = release_ns + _RELEASE_TURN_NS
+        release_ns = self.recorder.release(self._job.release_at_ns)
+        turn_ends = perf_counter_ns() + _RELEASE_TURN_NS
         self._allow_chains()
         for outcome in self._refused_early:
             self._row_without_connection(outcome, perf_counter_ns())

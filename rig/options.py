@@ -1,0 +1,13 @@
+"""Options that several commands of `rig` share. Imports nothing heavy: a `--help` must come at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Your own servers. Default: rig.toml here, if there is one."),
+]

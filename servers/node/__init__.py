@@ -1,0 +1,1 @@
+"""The counterpart in JavaScript: `server.mjs` is the server, `profile` what starts it."""

@@ -1,0 +1,1 @@
+"""The server in Java: a Spring Boot application on Tomcat, built by Maven."""
