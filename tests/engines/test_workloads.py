@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import pytest
 
 from loadgen import samples as samples_module
 from loadgen.engines import timer
+from loadgen.engines.wire.connection import Connection
+from loadgen.engines.wire.run import WireRun
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Samples
 from loadgen.schedule import Arrivals
@@ -69,8 +72,8 @@ def test_rows_that_are_handed_on_are_lost_to_nobody(
     monkeypatch.setattr(samples_module, "MOST_KEPT", 16)
     handed: list[Samples] = []
 
-    stages = (hold(0.5, 200 if is_open else 5),)
-    last = fire(engine, server.url("/slow?ms=15"), None, 20 if is_open else 5, stages=stages, is_open=is_open,
+    stages = (hold(0.6, 100 if is_open else 5),)
+    last = fire(engine, server.url("/slow?ms=15"), None, 60 if is_open else 5, stages=stages, is_open=is_open,
                 fold=handed.append)  # fmt: skip
 
     parts = [*handed, last]
@@ -238,22 +241,24 @@ def test_a_server_that_resets_all_does_not_end_the_load(engine: str) -> None:
     assert "ok" not in outcomes(samples)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="sets a limit as Linux has it")
-def test_users_without_a_descriptor_wait_for_one(server: MisbehavingServer) -> None:
+def test_users_without_a_descriptor_wait_for_one(server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else they would use up the count, or fill the rows of a timed run, while a few do the work."""
-    import resource
+    make = WireRun._new_connection
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
-    resource.setrlimit(resource.RLIMIT_NOFILE, (taken + 60, hard))
-    try:
-        samples = fire("wire", server.url("/slow?ms=20"), None, 200, stages=(hold(0.4, 200),))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    def make_few(run: WireRun) -> Connection:
+        if len(run._pool.live) + len(run._pool.spare) >= 10:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return make(run)
 
-    assert set(outcomes(samples)) == {"ok", "client"}
-    assert samples.ok.sum() > 60
-    assert (samples.outcome == Outcome.CLIENT).sum() < 5000
+    monkeypatch.setattr(WireRun, "_new_connection", make_few)
+    timed = fire("wire", server.url("/slow?ms=20"), None, 50, stages=(hold(0.4, 50),))
+    counted = fire("wire", server.url("/slow?ms=5"), 500, 50)
+    thinking = fire("wire", server.url("/slow?ms=5"), 100, 50, think_s=0.01)
+
+    assert set(outcomes(timed)) == set(outcomes(counted)) == set(outcomes(thinking)) == {"ok", "client"}
+    assert timed.ok.sum() > 40
+    assert (timed.outcome == Outcome.CLIENT).sum() < 1000
+    assert counted.ok.sum() > 400
 
 
 # Interruption
