@@ -278,7 +278,7 @@ class _Course:
         del self._live[exchange]
 
     def _exchange(self, due_ns: int | None = None) -> Exchange:
-        """That of the next request. One that is due has its row from now on, even if it is cancelled before it begins."""
+        """That of the next request. One that is due has its row from now on, even if it is never begun."""
         row = self._take()
         if due_ns is not None:
             self._job.recorder.due[row] = due_ns

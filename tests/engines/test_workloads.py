@@ -6,7 +6,8 @@ import asyncio
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from time import perf_counter_ns
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def hold(seconds: float, level: float) -> Stage:
 
 def due_ns(*stages: Stage) -> list[int]:
     """The due times that the schedule gives."""
-    return np.concatenate(list(Arrivals(stages).blocks())).tolist()
+    return [due for block in Arrivals(stages).blocks() for due in block.tolist()]
 
 
 def in_flight(samples: Samples) -> int:
@@ -54,7 +55,9 @@ def test_users_send_until_the_time_is_over(engine: str, server: MisbehavingServe
     assert server.accepted == 4
 
 
-def test_more_requests_than_rows_at_first(engine: str, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_requests_than_rows_at_first(
+    engine: str, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(samples_module, "_MORE_ROWS", 16)
 
     samples = fire(engine, server.url("/ok"), None, 3, stages=(hold(0.3, 3),))
@@ -208,7 +211,8 @@ def test_a_timeout_runs_from_due(engine: str, server: MisbehavingServer) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "outcome"), [("/close", "closed"), ("/reset", "reset"), ("/garbage", "protocol"), ("/short-body", "protocol")]
+    ("path", "outcome"),
+    [("/close", "closed"), ("/reset", "reset"), ("/garbage", "protocol"), ("/short-body", "protocol")],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
 def test_failures_at_a_rate_are_counted_and_leave_nothing_open(
@@ -266,7 +270,7 @@ def test_users_without_a_descriptor_wait_for_one(server: MisbehavingServer, monk
 
 @pytest.mark.parametrize("workload", ["closed", "think", "open", "stages"])
 def test_an_interrupt_keeps_what_was_measured(engine: str, server: MisbehavingServer, workload: str) -> None:
-    options = {
+    options: dict[str, Any] = {
         "closed": {"stages": (hold(60, 4),)},
         "think": {"stages": (hold(60, 4),), "think_s": 0.01},
         "open": {"stages": (hold(60, 200),), "is_open": True},
@@ -286,16 +290,15 @@ def test_an_interrupt_keeps_what_was_measured(engine: str, server: MisbehavingSe
 
 
 @pytest.fixture
-def loop_timer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def loop_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timer, "make_timer", timer.LoopTimer)
     monkeypatch.setattr("loadgen.engines.wire.agenda.make_timer", timer.LoopTimer)
-    yield
 
 
 @pytest.mark.usefixtures("loop_timer")
 @pytest.mark.parametrize("new_loop", [None, asyncio.new_event_loop])
-def test_the_event_loops_own_timer_does_too(engine: str, server: MisbehavingServer, new_loop: object) -> None:
-    loop = {} if new_loop is None else {"new_loop": new_loop}
+def test_the_event_loops_own_timer_does_too(engine: str, server: MisbehavingServer, new_loop: Any) -> None:
+    loop: dict[str, Any] = {} if new_loop is None else {"new_loop": new_loop}
 
     at_a_rate = fire(engine, server.url("/ok"), None, stages=(hold(0.2, 200),), is_open=True, **loop)
     thinking = fire(engine, server.url("/ok"), 6, 2, think_s=0.02, **loop)
@@ -307,11 +310,11 @@ def test_the_event_loops_own_timer_does_too(engine: str, server: MisbehavingServ
 
 def test_an_alarm_rings_at_its_moment() -> None:
     async def ring(make: type[timer.KernelTimer] | type[timer.LoopTimer]) -> tuple[int, int]:
-        before = timer.perf_counter_ns() + 20_000_000
+        before = perf_counter_ns() + 20_000_000
         with timer.Alarm() as alarm:
             await alarm.until(before)
             await alarm.until(before - 1)  # past: at once
-        return before, timer.perf_counter_ns()
+        return before, perf_counter_ns()
 
     due, rung = asyncio.run(ring(timer.LoopTimer))
     assert due <= rung < due + NS

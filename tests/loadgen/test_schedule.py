@@ -189,7 +189,10 @@ ONE = (Stage(1, 1, 1),)
         ({"requests": None, "concurrency": 0, "stages": ONE}, "-c takes 1 to 1,000,000"),
         ({"requests": None, "concurrency": 1, "stages": (Stage(1, 0, 0),)}, "must be above 0"),
         ({"requests": None, "concurrency": 1, "stages": ONE, "think_s": -1}, "--think takes 0 to 24h"),
-        ({"requests": None, "concurrency": 1, "stages": ONE, "is_open": True, "think_s": 1}, "--think belongs to users"),
+        (
+            {"requests": None, "concurrency": 1, "stages": ONE, "is_open": True, "think_s": 1},
+            "--think belongs to users",
+        ),
         ({"requests": None, "concurrency": 1, "stages": ONE, "is_open": True, "preconnect": True}, "--preconnect"),
         ({"requests": None, "concurrency": 1, "stages": (Stage(50_000, 1, 1),) * 2}, "more than 24h"),
         ({"requests": 1, "concurrency": 1, "timeout_s": 0}, "a timeout must be above 0"),
@@ -203,7 +206,9 @@ def test_a_workload_that_cannot_be_is_refused(values: dict[str, object], says: s
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("duration_s", "first", "last"), [(0, 1, 1), (-1, 1, 1), (90_000, 1, 1), (1, -1, 1), (1, 1, 2e6)])
+@pytest.mark.parametrize(
+    ("duration_s", "first", "last"), [(0, 1, 1), (-1, 1, 1), (90_000, 1, 1), (1, -1, 1), (1, 1, 2e6)]
+)
 def test_a_stage_that_cannot_be_is_refused(duration_s: float, first: float, last: float) -> None:
     with pytest.raises(UsageError, match="as in 30s"):
         Stage(duration_s, first, last)

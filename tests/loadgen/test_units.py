@@ -51,7 +51,9 @@ def test_a_rate_is_a_number_by_a_time(text: str, rate: float) -> None:
     assert parse_rate(text) == pytest.approx(rate)
 
 
-@pytest.mark.parametrize("text", ["", "-1", "x", "5/", "5/0s", "5/x", "/s", "1e3", "nan", "inf", "2000000", "1/1us/s", "9" * 400])
+@pytest.mark.parametrize(
+    "text", ["", "-1", "x", "5/", "5/0s", "5/x", "/s", "1e3", "nan", "inf", "2000000", "1/1us/s", "9" * 400]
+)
 def test_any_other_rate_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"at most 1,000,000, as in 2000/s or 50/1m"):
         parse_rate(text)
@@ -74,7 +76,7 @@ def test_a_stage_is_a_duration_and_a_level(text: str, stage: Stage, is_rate: boo
 
 @pytest.mark.parametrize(
     "text", ["", "30s", "30s:", ":64", "30:64", "0s:64", "30s:x", "30s:-1", "30s:1.5", "30s:1..", "30s:..2", "30s:1..2..3",
-             "30s:1/s..x/s", "30s:٣", "25h:1", "30s:9999999"],
+             "30s:1/s..x/s", "25h:1", "30s:9999999", "30s:\u0663"],
 )  # fmt: skip
 def test_any_other_stage_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"^stage .* is not accepted: write a duration and a level[^\n]*$"):
