@@ -270,19 +270,19 @@ def test_users_without_a_descriptor_wait_for_one(server: MisbehavingServer, monk
 
 @pytest.mark.parametrize("workload", ["closed", "think", "open", "stages"])
 def test_an_interrupt_keeps_what_was_measured(engine: str, server: MisbehavingServer, workload: str) -> None:
-    options: dict[str, Any] = {
+    options: dict[str, dict[str, Any]] = {
         "closed": {"stages": (hold(60, 4),)},
         "think": {"stages": (hold(60, 4),), "think_s": 0.01},
-        "open": {"stages": (hold(60, 200),), "is_open": True},
+        "open": {"stages": (hold(60, 60),), "is_open": True},
         "stages": {"stages": (Stage(0.2, 1, 4), hold(60, 4))},
-    }[workload]
+    }
 
-    samples = fire(engine, server.url("/slow?ms=20"), None, 20 if workload == "open" else 4,
-                   cancel_after=lambda: server.wait_until_received(30), **options)  # fmt: skip
+    samples = fire(engine, server.url("/slow?ms=20"), None, 200 if workload == "open" else 4,
+                   cancel_after=lambda: server.wait_until_received(30), **options[workload])  # fmt: skip
 
     assert samples.ok.sum() >= 10
     assert set(outcomes(samples)) <= {"ok", "cancelled"}
-    assert len(samples) <= 30 + 20
+    assert len(samples) < 60 * 60  # those that were not due by then have no row
     server.wait_until_all_closed()
 
 

@@ -75,8 +75,8 @@ def test_a_stage_is_a_duration_and_a_level(text: str, stage: Stage, is_rate: boo
 
 
 @pytest.mark.parametrize(
-    "text", ["", "30s", "30s:", ":64", "30:64", "0s:64", "30s:x", "30s:-1", "30s:1.5", "30s:1..", "30s:..2", "30s:1..2..3",
-             "30s:1/s..x/s", "25h:1", "30s:9999999", "30s:\u0663"],
+    "text", ["", "30s", "30s:", ":64", "30:64", "0s:64", "30s:x", "30s:-1", "30s:1.5", "30s:1..", "30s:..2",
+             "30s:1..2..3", "30s:1/s..x/s", "25h:1", "30s:9999999", "30s:\u0663"],
 )  # fmt: skip
 def test_any_other_stage_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"^stage .* is not accepted: write a duration and a level[^\n]*$"):
