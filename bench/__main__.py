@@ -19,8 +19,10 @@ from bench.figure import Section
 from bench.machine import describe_machine
 from bench.memory import measure_memory
 from bench.native import compile_program
+from bench.pace import measure_pace
 from bench.rounds import say
 from bench.settings import Settings
+from bench.standstill import measure_standstill
 from bench.start import measure_start
 from bench.sustained import measure_sustained
 
@@ -29,6 +31,8 @@ DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 _SECTIONS: Final[dict[str, Callable[[Settings], Section]]] = {
     "burst": measure_bursts,
     "sustained": measure_sustained,
+    "pace": measure_pace,
+    "standstill": measure_standstill,
     "memory": measure_memory,
     "start": measure_start,
     "compare": measure_compare,

@@ -73,6 +73,8 @@ class LoadOptions:
         """The workload alone. See `plan`."""
         self._check_together()
         stages, is_open = self._levels()
+        if not is_open and (self.max_in_flight is not None or self.arrivals is not ArrivalsName.CONSTANT):
+            raise UsageError("--max-in-flight and --arrivals belong to an open load: add --rate R, or stages of a rate")
         requests, concurrency = self._counts(stages, is_open=is_open)
         return Workload(
             requests=requests,

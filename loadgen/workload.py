@@ -72,6 +72,8 @@ class Workload:
     def __post_init__(self) -> None:
         if self.requests is None and not self.stages:
             raise UsageError("how much is not said: give a number of requests (-n) or a duration (-z)")
+        if self.stages and not any(stage.area for stage in self.stages):
+            raise UsageError("nothing is to be sent: a rate, or the users of a stage, must be above 0")
         if self.requests is not None and self.requests < 1:
             raise UsageError(f"{self.requests} requests are not accepted: --n takes 1 or more")
         if self.requests is None and not 1 <= self.concurrency <= MOST_USERS:
@@ -81,8 +83,6 @@ class Workload:
                 f"a concurrency of {self.concurrency} is not accepted: -c takes 1 to the number of requests,"
                 f" {self.requests}"
             )
-        if self.stages and not any(stage.area for stage in self.stages):
-            raise UsageError("nothing is to be sent: a rate, or the users of a stage, must be above 0")
         if not 0 < self.timeout_s <= MOST_SECONDS:
             raise UsageError("a timeout must be above 0 and at most 24h, as in 60s or 500ms")
         if self.connect_timeout_s is not None and not 0 < self.connect_timeout_s <= MOST_SECONDS:

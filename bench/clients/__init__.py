@@ -16,10 +16,10 @@ from bench.clients.hey import Hey
 from bench.clients.k6 import K6
 from bench.clients.oha import Oha
 from bench.clients.vegeta import Vegeta
-from bench.clients.wrk import Wrk
+from bench.clients.wrk import Wrk, Wrk2
 
 PEERS: Final[tuple[type[Client], ...]] = (
-    Wrk, Ab, H2load, Hey, Bombardier, Autocannon, Oha, Vegeta, Fortio, K6,
+    Wrk, Wrk2, Ab, H2load, Hey, Bombardier, Autocannon, Oha, Vegeta, Fortio, K6,
 )  # fmt: skip
 
 PATH_VARIABLE: Final = "BENCH_PATH"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,6 +21,9 @@ class Reading:
     requests: int
     """Answered with success."""
     p50_ms: float | None = None
+    p99_ms: float | None = None
+    late_p99_ms: float | None = None
+    """By how much its requests began after they were due."""
     wall_ms: float | None = None
     rps: float | None = None
     cpu_s: float | None = None
@@ -45,6 +49,21 @@ class Sustained:
     """For a client that counts instead of timing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """Requests at a rate for a time."""
+
+    url: str
+    rate: int
+    seconds: int
+    connections: int
+    """For a client that must be told how many it may have, or that cannot hold a rate: then so many send again and
+    again."""
+
+
+Load = Burst | Sustained | Paced
+
+
 class Client(ABC):
     """A client, installed as `program`. Readers raise ReadingError where the output lacks what it should have."""
 
@@ -53,6 +72,8 @@ class Client(ABC):
     """What its burst figures leave out, or what it cannot do; a clause."""
     largest_burst: int | None = None
     """Above it, it is not asked; None: it takes any."""
+    holds_a_rate: ClassVar[bool] = False
+    """Whether it can send at a rate, whatever the answers do."""
     version_arguments: ClassVar[tuple[str, ...] | None] = ("--version",)
     """None: it does not tell its version."""
 
@@ -66,6 +87,14 @@ class Client(ABC):
     @abstractmethod
     def sustained(self, load: Sustained, scratch: Path) -> list[str]:
         """The command; one thread where that can be chosen."""
+
+    def paced(self, load: Paced, scratch: Path) -> list[str] | None:
+        """The command; None where it cannot be asked for the p99 of such a run."""
+        return None
+
+    def read_paced(self, text: str, scratch: Path) -> Reading:
+        """Reads what the paced load printed and left in `scratch`, the p99 above all."""
+        raise NotImplementedError
 
     def digest(self, scratch: Path) -> list[str] | None:
         """A command run after the measurement, to be read in place of the first; None: none is needed."""
@@ -88,7 +117,7 @@ class Client(ABC):
         return found[1] if found else "unknown"
 
 
-def measure(client: Client, load: Burst | Sustained, *, cpus: Cpus | None = None) -> tuple[Reading, Finished]:
+def measure(client: Client, load: Load, *, cpus: Cpus | None = None) -> tuple[Reading, Finished]:
     """Carries out one run: what the client says of it, and what the process took.
 
     Raises:
@@ -96,8 +125,9 @@ def measure(client: Client, load: Burst | Sustained, *, cpus: Cpus | None = None
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         scratch = Path(folder)
-        is_burst = isinstance(load, Burst)
-        command = client.burst(load, scratch) if isinstance(load, Burst) else client.sustained(load, scratch)
+        command, reader = _way(client, load, scratch)
+        if command is None:
+            raise ReadingError("it has no such mode")
         finished = run(command, cpus=cpus)
         told = finished
         digest = client.digest(scratch)
@@ -105,8 +135,18 @@ def measure(client: Client, load: Burst | Sustained, *, cpus: Cpus | None = None
             told = run(digest)
         if told.complaint:
             raise ReadingError(told.complaint)
-        reader = client.read_burst if is_burst else client.read_sustained
         return reader(told.stdout, scratch), finished
+
+
+def _way(client: Client, load: Load, scratch: Path) -> tuple[list[str] | None, Callable[[str, Path], Reading]]:
+    """The command for a load, and the reader of what it prints."""
+    match load:
+        case Burst():
+            return client.burst(load, scratch), client.read_burst
+        case Sustained():
+            return client.sustained(load, scratch), client.read_sustained
+        case Paced():
+            return client.paced(load, scratch), client.read_paced
 
 
 def search(pattern: str, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from bench.clients.base import Burst, Client, Reading, Sustained, middle, search
+from bench.clients.base import Burst, Client, Paced, Reading, Sustained, middle, search
 
 
 class Hey(Client):
@@ -23,6 +23,10 @@ class Hey(Client):
         """By time."""
         return [self.program, "-z", f"{load.seconds}s", "-c", str(load.connections), load.url]
 
+    def paced(self, load: Paced, scratch: Path) -> list[str]:
+        """By time: its own limit on the rate is one on each worker, who waits for the answer first."""
+        return [self.program, "-z", f"{load.seconds}s", "-c", str(load.connections), "-t", "60", load.url]
+
     def read_burst(self, text: str, scratch: Path) -> Reading:
         """Wall: the last end, an end being offset + response-time."""
         rows = [row for row in csv.DictReader(text.splitlines()) if row["status-code"] == "200"]
@@ -38,3 +42,9 @@ class Hey(Client):
         """Its own rate."""
         requests = int(search(r"^\s*\[200\]\s+(\d+) responses", text))
         return Reading(requests, rps=float(search(r"^\s*Requests/sec:\s+([\d.]+)", text)))
+
+    def read_paced(self, text: str, scratch: Path) -> Reading:
+        """Its percentiles, in seconds."""
+        requests = int(search(r"^\s*\[200\]\s+(\d+) responses", text))
+        p50_ms, p99_ms = (1000 * float(search(rf"^\s*{q}%+ in ([\d.]+) secs", text)) for q in (50, 99))
+        return Reading(requests, p50_ms=p50_ms, p99_ms=p99_ms)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from bench.clients.base import Burst, Client, Reading, Sustained
+from bench.clients.base import Burst, Client, Paced, Reading, Sustained
 from bench.errors import BenchError, ReadingError
 
 _OTHER_ENGINES_UP_TO: Final = 400
@@ -19,6 +19,7 @@ class Loadgen(Client):
     """One engine of it. What it says of the run itself is in its JSON; what the whole command takes, the bench sees."""
 
     name = "loadgen"
+    holds_a_rate = True
 
     def __init__(self, engine: str = "wire") -> None:
         super().__init__(console_command("loadgen"))
@@ -34,6 +35,10 @@ class Loadgen(Client):
         """By count."""
         return self._command(load.url, ["-n", str(load.requests), "-c", str(load.connections)])
 
+    def paced(self, load: Paced, scratch: Path) -> list[str]:
+        """An open load."""
+        return self._command(load.url, ["--rate", str(load.rate), "-z", f"{load.seconds}s"])
+
     def _command(self, url: str, load: list[str]) -> list[str]:
         return [self.program, url, *load, "--engine", self.engine, "--quiet", "--output-format", "json"]
 
@@ -47,6 +52,12 @@ class Loadgen(Client):
         run = _run(text)
         cpu_s = run["client"]["cpu_percent"] / 100 * run["wall_ms"] / 1000
         return Reading(run["ok"], rps=run["throughput_rps"], wall_ms=run["wall_ms"], cpu_s=cpu_s)
+
+    def read_paced(self, text: str, scratch: Path) -> Reading:
+        """The one run."""
+        run = _run(text)
+        late_ms = run["lateness"]["p99_ms"]
+        return Reading(run["ok"], p50_ms=run["p50_ms"], p99_ms=run["p99_ms"], late_p99_ms=late_ms)
 
 
 def console_command(name: str) -> str:

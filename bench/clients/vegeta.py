@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.clients.base import Burst, Client, Reading, Sustained
+from bench.clients.base import Burst, Client, Paced, Reading, Sustained
 from bench.errors import ReadingError
 
 
@@ -14,21 +14,26 @@ class Vegeta(Client):
 
     name = "vegeta"
     caveat = "has no count: N workers fire once each, and one of them once more after its answer, so no wall"
+    holds_a_rate = True
     version_arguments = ("-version",)
 
     def burst(self, load: Burst, scratch: Path) -> list[str]:
         """N workers without pacing, for less than the second that the first answer takes: one request each."""
-        return self._attack(load.url, load.n, "900ms", scratch)
+        return self._attack(load.url, 0, load.n, "900ms", scratch)
 
     def sustained(self, load: Sustained, scratch: Path) -> list[str]:
         """As many workers as connections."""
-        return self._attack(load.url, load.connections, f"{load.seconds}s", scratch)
+        return self._attack(load.url, 0, load.connections, f"{load.seconds}s", scratch)
 
-    def _attack(self, url: str, workers: int, duration: str, scratch: Path) -> list[str]:
+    def paced(self, load: Paced, scratch: Path) -> list[str]:
+        """As many workers as it may need."""
+        return self._attack(load.url, load.rate, load.connections, f"{load.seconds}s", scratch)
+
+    def _attack(self, url: str, rate: int, workers: int, duration: str, scratch: Path) -> list[str]:
         targets = scratch / "targets"
         targets.write_text(f"GET {url}\n")
         return [
-            self.program, "attack", "-rate=0", f"-workers={workers}", f"-max-workers={workers}",
+            self.program, "attack", f"-rate={rate}", f"-workers={workers}", f"-max-workers={workers}",
             f"-connections={workers}", f"-duration={duration}", "-timeout=60s",
             f"-targets={targets}", f"-output={scratch / 'results'}",
         ]  # fmt: skip
@@ -46,6 +51,12 @@ class Vegeta(Client):
         """Its throughput, which counts successes alone."""
         result = json.loads(text)
         return Reading(_requests(result), rps=result["throughput"])
+
+    def read_paced(self, text: str, scratch: Path) -> Reading:
+        """Its percentiles, in ns."""
+        result = json.loads(text)
+        latencies = result["latencies"]
+        return Reading(_requests(result), p50_ms=latencies["50th"] / 1e6, p99_ms=latencies["99th"] / 1e6)
 
 
 def _requests(result: dict[str, int]) -> int:

@@ -174,45 +174,28 @@ class _Course:
         self._requests = Requests(job.plan, job.schedule.shard)
         self._next = 0
         self._users = 0
+        """Who should be there."""
+        self._present = 0
+        """Who are: one too many leaves after the answer."""
         self._live: dict[Exchange, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._thinkers: set[asyncio.Task[None]] = set()
         self._trouble: BaseException | None = None
 
     async def open(self) -> None:
         """Each request when it is due; at the cap it has failed, for want of room on this machine."""
         await self._job.release_comes()
-        arrivals, release_ns = self._job.schedule.arrivals, self._job.recorder.release(self._job.release_at_ns)
-        assert arrivals is not None
-        with Alarm() as alarm:
-            for block in arrivals.blocks():
-                for number, due_ns in enumerate((block + release_ns).tolist()):
-                    await alarm.until(due_ns)
-                    if number % _GIVE_WAY == 0:
-                        await asyncio.sleep(0)
-                    if self._trouble is not None:
-                        raise self._trouble
-                    if self._free:
-                        self._start(self._once(self._free.pop(), due_ns))
-                    else:
-                        self._row_at_the_cap(due_ns)
+        release_ns = self._job.recorder.release(self._job.release_at_ns)
+        self._start(self._arrive(release_ns))
         await self._all_ended()
 
     async def closed(self) -> None:
         """Users, who come and go at their moments."""
-        schedule = self._job.schedule
-        workers = [self._user(number, self._free.pop()) for number in range(schedule.released)]
-        self._users = schedule.released
         await self._job.release_comes()
-        for worker in workers:
-            self._start(worker)
+        self._set_users(self._job.schedule.released)
         release_ns = self._job.recorder.release(self._job.release_at_ns)
-        if schedule.changes:
-            with Alarm() as alarm:
-                for change in schedule.changes:
-                    await alarm.until(release_ns + change.at_ns)
-                    for number in range(self._users, change.users):
-                        self._start(self._user(number, self._free.pop()))
-                    self._users = change.users
+        if self._job.schedule.changes:
+            self._start(self._come_and_go(release_ns))
         await self._all_ended()
 
     async def stop(self) -> None:
@@ -231,36 +214,89 @@ class _Course:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._trouble = task.exception()
+        if not task.cancelled() and (error := task.exception()) is not None and self._trouble is None:
+            self._trouble = error
+            for other in self._tasks:
+                other.cancel()
 
     async def _all_ended(self) -> None:
-        while self._tasks and self._trouble is None:
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
         if self._trouble is not None:
             raise self._trouble
 
-    async def _once(self, send: Send, due_ns: int) -> None:
-        await self._exchange(self._take(), send, due_ns)
+    async def _arrive(self, release_ns: int) -> None:
+        arrivals = self._job.schedule.arrivals
+        assert arrivals is not None
+        with Alarm() as alarm:
+            for block in arrivals.blocks():
+                for number, due_ns in enumerate((block + release_ns).tolist()):
+                    await alarm.until(due_ns)
+                    if number % _GIVE_WAY == 0:
+                        await asyncio.sleep(0)
+                    if self._free:
+                        self._start(self._once(self._exchange(due_ns), self._free.pop(), due_ns))
+                    else:
+                        self._row_at_the_cap(due_ns)
+
+    async def _come_and_go(self, release_ns: int) -> None:
+        with Alarm() as alarm:
+            for change in self._job.schedule.changes:
+                await alarm.until(release_ns + change.at_ns)
+                self._set_users(change.users)
+        self._end_thinking()
+
+    def _set_users(self, users: int) -> None:
+        self._users = users
+        while self._present < users:
+            self._present += 1
+            self._start(self._user(self._free.pop()))
+
+    async def _once(self, exchange: Exchange, send: Send, due_ns: int) -> None:
+        await self._carry_out(exchange, send, due_ns)
         self._free.append(send)
 
-    async def _user(self, number: int, send: Send) -> None:
+    async def _user(self, send: Send) -> None:
+        while self._present <= self._users and not self._has_begun_all:
+            await self._carry_out(self._exchange(), send)
+            if self._job.schedule.think_ns and not self._has_begun_all:
+                await self._think()
+        self._present -= 1
+        self._free.append(send)
+
+    async def _think(self) -> None:
+        thinker = asyncio.current_task()
+        assert thinker is not None
+        self._thinkers.add(thinker)
+        await asyncio.sleep(self._job.schedule.think_ns / 1e9)
+        self._thinkers.discard(thinker)
+
+    def _end_thinking(self) -> None:
+        """Nothing begins any more: the run need not wait for those who would."""
+        for thinker in self._thinkers:
+            thinker.cancel()
+
+    @property
+    def _has_begun_all(self) -> bool:
         requests = self._job.schedule.requests
-        while number < self._users and (requests is None or self._next < requests):
-            await self._exchange(self._take(), send)
-            if self._job.schedule.think_ns:
-                await asyncio.sleep(self._job.schedule.think_ns / 1e9)
-        self._free.append(send)
+        return requests is not None and self._next >= requests
 
-    async def _exchange(self, row: int, send: Send, due_ns: int | None = None) -> None:
+    async def _carry_out(self, exchange: Exchange, send: Send, due_ns: int | None = None) -> None:
+        current.set(exchange)
+        await exchange.carry_out(send, self._classify, due_ns)
+        del self._live[exchange]
+
+    def _exchange(self, due_ns: int | None = None) -> Exchange:
+        """That of the next request. One that is due has its row from now on, even if it is never begun."""
+        row = self._take()
+        if due_ns is not None:
+            self._job.recorder.due[row] = due_ns
         number, seq = self._requests.take()
         self._job.recorder.target[row] = number
         target = self._requests.target(number, seq)
         exchange = Exchange(self._job.recorder, row, self._job.plan.workload, target)
         self._live[exchange] = None
-        current.set(exchange)
-        await exchange.carry_out(send, self._classify, due_ns)
-        del self._live[exchange]
+        return exchange
 
     def _take(self) -> int:
         """The next row; where nobody counts them, room is made for it."""
@@ -272,6 +308,8 @@ class _Course:
                     exchange.row = row
                 self._next = moved
         self._next += 1
+        if self._has_begun_all:
+            self._end_thinking()
         return self._next - 1
 
     def _row_at_the_cap(self, due_ns: int) -> None:

@@ -114,3 +114,40 @@ def test_p50_is_the_value_at_index_half_n(values: list[float], expected: float) 
 def test_every_peer_has_a_name_of_its_own() -> None:
     assert len(BY_NAME) == len(PEERS)
     assert all(issubclass(peer, Client) for peer in PEERS)
+
+
+def test_reads_wrk_at_a_rate_whatever_the_unit() -> None:
+    text = (
+        "  Latency Distribution\n     50%   40.00us\n     75%   49.00us\n     90%    1.35ms\n     99%    1.25s\n"
+        "  215744 requests in 2.01s, 13.79MB read\n"
+    )
+    reading = BY_NAME["wrk"]("wrk").read_paced(text, SAMPLES)
+    assert reading.requests == 215744
+    assert reading.p50_ms == pytest.approx(0.04)
+    assert reading.p99_ms == pytest.approx(1250)
+    reading = BY_NAME["wrk2"]("wrk2").read_paced(text.replace("99% ", "99.000% "), SAMPLES)
+    assert reading.p99_ms == pytest.approx(1250)
+
+
+def test_reads_the_others_at_a_rate() -> None:
+    vegeta = '{"success": 1, "requests": 1000, "latencies": {"50th": 90721, "99th": 7695885}}'
+    oha = (
+        '{"statusCodeDistribution": {"200": 1000}, "errorDistribution": {},'
+        ' "latencyPercentiles": {"p50": 0.000090721, "p99": 0.007695885}}'
+    )
+    k6 = '{"requests": 1000, "rps": 500, "failed": 0, "p50_ms": 0.090721, "p99_ms": 7.695885, "dropped": 0}'
+    for name, text in (("vegeta", vegeta), ("oha", oha), ("k6", k6)):
+        reading = BY_NAME[name](name).read_paced(text, SAMPLES)
+        assert reading.requests == 1000, name
+        assert reading.p50_ms == pytest.approx(0.090721), name
+        assert reading.p99_ms == pytest.approx(7.695885), name
+    with pytest.raises(ReadingError, match="were dropped"):
+        BY_NAME["k6"]("k6").read_paced(k6.replace('"dropped": 0', '"dropped": 3'), SAMPLES)
+
+
+def test_reads_the_percentiles_that_hey_prints() -> None:
+    text = "Latency distribution:\n  50%% in 0.0002 secs\n  99%% in 0.0037 secs\n\n  [200]\t53382 responses\n"
+    reading = BY_NAME["hey"]("hey").read_paced(text, SAMPLES)
+    assert reading.requests == 53382
+    assert reading.p50_ms == pytest.approx(0.2)
+    assert reading.p99_ms == pytest.approx(3.7)

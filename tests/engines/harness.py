@@ -14,8 +14,11 @@ from loadgen.address import Address, resolve
 from loadgen.engines import Job, load_engine
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target, Workload
-from loadgen.samples import MISSING, Recorder, Samples
+from loadgen.samples import MISSING, Block, Recorder, Samples
 from loadgen.schedule import make_schedule
+
+MOST_IN_FLIGHT = 64
+"""Of a workload whose requests nobody counts, where a test says nothing else."""
 
 PATIENCE_S = 60.0
 """No run of these tests takes as long; one that does has hung."""
@@ -26,7 +29,7 @@ _TARGET_FIELDS = {field.name for field in fields(Target)}
 def fire(
     engine: str,
     url: str,
-    n: int = 1,
+    n: int | None = 1,
     concurrency: int | None = None,
     *,
     address: Address | None = None,
@@ -34,17 +37,24 @@ def fire(
     server_timing: bool = False,
     cancel_after: Callable[[], None] | None = None,
     new_loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop,
+    fold: Callable[[Block], None] | None = None,
     **options: Any,
 ) -> Samples:
-    """The samples of one run. `options` are fields of Target and Workload; `cancel_after` blocks until it is time."""
+    """The samples of one run. `options` are fields of Target and Workload; `cancel_after` blocks until it is time.
+
+    Without `n`, `stages` say how much, and `concurrency` is the bound on what is in flight.
+    """
     target = Target.parse(url, **{name: value for name, value in options.items() if name in _TARGET_FIELDS})
     workload = Workload(
         requests=n,
-        concurrency=n if concurrency is None else concurrency,
+        concurrency=concurrency or n or MOST_IN_FLIGHT,
         **{"timeout_s": 10.0} | {name: value for name, value in options.items() if name not in _TARGET_FIELDS},
     )
     plan = Plan(target, workload, engine=engine, http2=http2, server_timing=server_timing)
-    job = Job(plan, address or resolve(target), make_schedule(workload), Recorder(n))
+    schedule = make_schedule(workload)
+    rows = schedule.released if n is None else n
+    recorder = Recorder(rows, has_due_times=schedule.arrivals is not None, fold=fold)
+    job = Job(plan, address or resolve(target), schedule, recorder)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_run(job, cancel_after))
     samples = job.recorder.samples()

@@ -130,7 +130,7 @@ def test_connections_that_end_while_they_wait_for_their_release_are_failed_reque
         drain(run)
 
     monkeypatch.setattr(WireRun, "_drain", close_all_then_drain)
-    monkeypatch.setattr(wire_run, "_RELEASE_TURN_NS", 0)  # drained after each request begun
+    monkeypatch.setattr(wire_run, "_BEGIN_TURN_NS", 0)  # drained after each request begun
     with socket.create_server(("127.0.0.1", 0), backlog=requests) as listener:
         serving = threading.Thread(
             target=lambda: taken.extend(listener.accept()[0] for _ in range(requests)),

@@ -10,7 +10,9 @@ from typing import Final
 from loadgen.engines import Job
 from loadgen.engines.wire.agenda import Agenda
 from loadgen.engines.wire.connection import Connection, State
+from loadgen.engines.wire.deadlines import Deadlines
 from loadgen.engines.wire.poller import make_poller
+from loadgen.engines.wire.pool import Pool
 from loadgen.engines.wire.response import Memo, ResponseReader, TimingReader
 from loadgen.engines.wire.tls_connection import TlsConnection
 from loadgen.kernel import HAS_TCP_INFO
@@ -23,17 +25,19 @@ from loadgen.tls import tls_context
 _READ_SIZE: Final = 65536
 _BATCH: Final = 512
 _BATCH_ON_TIME: Final = 64
+_WHEN_ANSWERED: Final = 1
+_WHEN_DUE: Final = 16
+"""How many of the requests that are due begin together, after an answer and when the timer has gone off."""
 _TURN_NS: Final = 5_000_000
 """For so long the engine goes on with what is ready before it lets the loop do anything else."""
-_RELEASE_TURN_NS: Final = 1_000_000
-"""For so long a burst is released without a look at what has been answered already."""
+_BEGIN_TURN_NS: Final = 1_000_000
+"""For so long requests are begun without a look at what has been answered already."""
 _ONE_SEGMENT: Final = 1200
 _RESENT_ALONE_NS: Final = 190_000_000
 """A segment that is alone on its way is not sent again sooner: the least retransmission time-out is 200 ms, and a tail
 loss probe then waits as long besides (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). A SYN waits 1 s."""
 _RESENT_NS: Final = 2_000_000
 """Of several segments, a probe for the last waits two ticks of the kernel or more."""
-_SWEEP_MIN_S: Final = 0.005
 
 
 class WireEngine:
@@ -49,7 +53,11 @@ class WireEngine:
 
 
 class WireRun:
-    """The state of one run. Connections read its public attributes and report to `ended` and `preconnected`."""
+    """The state of one run: what lets requests begin, and when it is over.
+
+    Connections read its public attributes and report to `ended`, `idle_lost` and `preconnected`; the agenda tells what
+    is due.
+    """
 
     def __init__(self, job: Job) -> None:
         target, workload = job.plan.target, job.plan.workload
@@ -89,19 +97,15 @@ class WireRun:
         self._ends = False
         """Nothing begins any more, as if all requests had been."""
         self._preconnects = workload.preconnect
-        self._timeout_s = workload.timeout_s
-        self._connect_timeout_s = workload.connect_timeout_s or workload.timeout_s
+        self._connect_s = min(workload.timeout_s, workload.connect_timeout_s or workload.timeout_s)
         self._loop = asyncio.get_running_loop()
         self._finished: asyncio.Future[None] = self._loop.create_future()
-        self._connections: dict[int, Connection] = {}
-        """By descriptor; those that carry a request, wait for the release, or are kept for another request."""
-        self._spare: list[Connection] = []
-        """Sockets not yet connected, or connections between two requests."""
+        self._pool = Pool(self._new_connection)
+        self._deadlines = Deadlines(self._pool.live, self.recorder, workload)
         self._refused_early: list[Outcome] = []
         self._in_flight = 0
-        self._connecting = 0
         self._filling = False
-        self._sweep: asyncio.TimerHandle | None = None
+        """Requests are being begun, by a loop that goes on by itself."""
 
     # The course of a run
 
@@ -109,13 +113,14 @@ class WireRun:
         """Releases the first requests, then waits until the last has ended."""
         self._loop.add_reader(self.poller.fileno(), self._drain if self._agenda is None else self._drain_on_time)
         if self._preconnects:
-            await self._preconnect()
+            ready = self._pool.connect(self._schedule.released)
+            await asyncio.wait([ready, self._finished], timeout=self._connect_s, return_when=asyncio.FIRST_COMPLETED)
+            self._refused_early = self._pool.connected()
         else:
-            self._spare = self._make_connections(self._schedule.released)
+            self._pool.prepare(self._schedule.released)
         await self._job.release_comes()
         self._release()
-        if not self._finished.done():
-            self._sweep = self._loop.call_later(min(self._timeout_s, self._connect_timeout_s), self._expire)
+        self._deadlines.start()
         await self._finished
 
     def close(self) -> None:
@@ -123,25 +128,12 @@ class WireRun:
         self.stop_beginning()
         if not self._is_counted:
             self.recorder.used = self.next_index
-        if self._sweep is not None:
-            self._sweep.cancel()
+        self._deadlines.stop()
         self._loop.remove_reader(self.poller.fileno())
-        for connection in [*self._connections.values(), *self._spare]:
-            connection.close()
+        self._pool.close()
         if self._agenda is not None:
             self._agenda.close()
         self.poller.close()
-
-    def _make_connections(self, count: int) -> list[Connection]:
-        """Unconnected sockets, made before the release so that it has less to do; fewer where descriptors run out."""
-        connections: list[Connection] = []
-        try:
-            while len(connections) < count:
-                connections.append(self._new_connection())
-        except OSError:
-            pass
-        connections.reverse()  # taken from the end
-        return connections
 
     def _new_connection(self) -> Connection:
         sock = socket.socket(self._family, socket.SOCK_STREAM)
@@ -149,30 +141,11 @@ class WireRun:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return self._kind(self, sock)
 
-    async def _preconnect(self) -> None:
-        """Connects as many as will be released; those that cannot be are kept as outcomes for as many requests."""
-        ready = self._finished
-        fresh = self._make_connections(self._schedule.released)
-        self._refused_early = [Outcome.CLIENT] * (self._schedule.released - len(fresh))
-        self._connecting = len(fresh)
-        while fresh:
-            connection = fresh.pop()
-            self._connections[connection.fd] = connection
-            connection.connect()
-        if self._connecting:
-            await asyncio.wait([ready], timeout=min(self._timeout_s, self._connect_timeout_s))
-        self._finished = self._loop.create_future()
-        self._spare = [c for c in self._connections.values() if c.state in (State.IDLE, State.LOST)]
-        for connection in [c for c in self._connections.values() if c.state in (State.CONNECTING, State.HANDSHAKE)]:
-            connection.close()
-            del self._connections[connection.fd]
-            self._refused_early.append(Outcome.CONNECT_TIMEOUT)
-
     def _release(self) -> None:
         """Begins the first requests, as close together as they can be."""
         self._filling = True
         release_ns = self.recorder.release(self._job.release_at_ns)
-        turn_ends = perf_counter_ns() + _RELEASE_TURN_NS
+        turn_ends = perf_counter_ns() + _BEGIN_TURN_NS
         self._allow_chains()
         for outcome in self._refused_early:
             self._row_without_connection(outcome, perf_counter_ns())
@@ -181,7 +154,7 @@ class WireRun:
             if perf_counter_ns() > turn_ends:
                 # A quick server has answered some by now, and their times must not wait for the end of the release.
                 self._drain()
-                turn_ends = perf_counter_ns() + _RELEASE_TURN_NS
+                turn_ends = perf_counter_ns() + _BEGIN_TURN_NS
         if self._agenda is not None:
             self._agenda.begin(release_ns)
         self._fill()
@@ -189,13 +162,20 @@ class WireRun:
     def _fill(self) -> None:
         """Begins requests while there are users without one; ends the run when none is left to begin."""
         self._filling = True
-        turn_ends = perf_counter_ns() + _TURN_NS
+        turn_ends = perf_counter_ns() + _BEGIN_TURN_NS
         while self._is_closed and self._busy_users < self._most and self._has_row():
-            self._begin_next()
-            if perf_counter_ns() > turn_ends:  # each one failed at once: let the loop see to other things between
+            if not self._begin_next():
+                if self._schedule.think_ns and self._agenda is not None:
+                    self._agenda.think(perf_counter_ns())
+                elif self._in_flight:
+                    break  # no room on this machine until one of those has ended
+            if perf_counter_ns() > turn_ends:  # many, or each failed at once: let the loop see to the others between
                 self._loop.call_soon(self._fill)
-                break
+                return
         self._filling = False
+        self._finish_if_over()
+
+    def _finish_if_over(self) -> None:
         if self._in_flight == 0 and self._has_begun_all and not self._finished.done():
             self._finished.set_result(None)
 
@@ -218,7 +198,7 @@ class WireRun:
             return True
         if self._is_counted or self._ends:
             return False
-        live = [connection for connection in self._connections.values() if connection.index >= 0]
+        live = [connection for connection in self._pool.live.values() if connection.index >= 0]
         moved = self.recorder.more([connection.index for connection in live])
         if moved is not None:
             for index, connection in enumerate(live):
@@ -233,20 +213,20 @@ class WireRun:
         may = self._is_closed and not self.varies and not self._schedule.think_ns and self._in_flight <= self._most
         self.chain_until = self.last_index if may else 0
 
-    def _begin_next(self, due_ns: int | None = None) -> None:
-        """Begins the next request, on a connection that waits for one or a new one."""
+    def _begin_next(self, due_ns: int | None = None) -> bool:
+        """Begins the next request, on a connection that waits for one or a new one; False where there was no room."""
         try:
-            connection = self._spare.pop() if self._spare else self._new_connection()
+            connection = self._pool.take()
         except OSError:
             self._row_without_connection(Outcome.CLIENT, perf_counter_ns() if due_ns is None else due_ns)
-            return
+            return False
         index = self.next_index
         self.next_index = index + 1
         self._in_flight += 1
-        self._connections[connection.fd] = connection
         connection.begin(index, due_ns)
         if connection.state == State.CONNECTING:
             connection.connect()
+        return True
 
     def _row_without_connection(self, outcome: Outcome, due_ns: int) -> None:
         """The row of a request that could not begin, and never will."""
@@ -279,9 +259,7 @@ class WireRun:
 
     def wake_user(self) -> None:
         """See `Paced`. One too many leaves."""
-        if self._busy_users < self._most and self._has_row():
-            self._begin_next()
-        elif not self._filling:
+        if not self._filling:
             self._fill()
 
     def set_users(self, users: int) -> None:
@@ -296,59 +274,50 @@ class WireRun:
         self._ends = True
         self.last_index = self.next_index
         self.chain_until = 0
-        if not self._filling and self._in_flight == 0 and not self._finished.done():
-            self._finished.set_result(None)
+        if not self._filling:
+            self._finish_if_over()
 
     # What connections report
 
     def ended(self, connection: Connection) -> None:
         """Its request has ended. If it is still open, it takes the next, now or later."""
-        if connection.state == State.IDLE:
-            if self._agenda is None or (self._is_closed and not self._schedule.think_ns):
-                if self._in_flight <= self._most and self._has_row():
-                    index = self.next_index
-                    self.next_index = index + 1
-                    connection.begin(index)
-                    return
-                connection.close()
-                del self._connections[connection.fd]
-            else:
-                self._spare.append(connection)
+        if connection.state == State.CLOSED:
+            del self._pool.live[connection.fd]
+        elif not self._is_closed or self._schedule.think_ns:
+            self._pool.spare.append(connection)
+        elif self._in_flight <= self._most and self._has_row():
+            index = self.next_index
+            self.next_index = index + 1
+            connection.begin(index)
+            return
         else:
-            del self._connections[connection.fd]
+            connection.close()
+            del self._pool.live[connection.fd]
         self._in_flight -= 1
+        if not self._is_closed:
+            self._finish_if_over()
+            return
         if self._agenda is not None:
             if self._schedule.think_ns and self._busy_users < self._most and not self._has_begun_all:
                 self._agenda.think(perf_counter_ns())
             if self._in_flight <= self._most and not self.chain_until:
                 self._allow_chains()
-        if not self._filling:  # else the loop that is beginning requests goes on by itself
+        if not self._filling:
             self._fill()
 
     def idle_lost(self, connection: Connection) -> None:
-        """A connection between two requests was closed by the server, or will be: the next one takes another.
-
-        One that was made to be released is kept: it is sent nevertheless, and the row will say what came of it.
-        """
-        if not self._preconnects:
-            self._spare.remove(connection)
-            del self._connections[connection.fd]
-            connection.close()
+        """The server closes a connection between two requests."""
+        self._pool.lost(connection)
 
     def preconnected(self, connection: Connection, failed: Outcome | None) -> None:
         """A connection without a request is established, or could not be."""
-        if failed is not None:
-            self._refused_early.append(failed)
-            del self._connections[connection.fd]
-        self._connecting -= 1
-        if self._connecting == 0 and not self._finished.done():
-            self._finished.set_result(None)
+        self._pool.preconnected(connection, failed)
 
     # Readiness and time
 
     def _drain(self) -> None:
         """Handles what is ready, for a bounded time."""
-        poll, connections = self.poller.poll, self._connections
+        poll, connections = self.poller.poll, self._pool.live
         turn_ends = perf_counter_ns() + _TURN_NS
         try:
             while ready := poll(0, _BATCH):
@@ -361,42 +330,26 @@ class WireRun:
                 self._finished.set_exception(error)
 
     def _drain_on_time(self) -> None:
-        """The same where requests begin at moments of their own: none must wait for a batch of answers."""
-        agenda, poll, connections = self._agenda, self.poller.poll, self._connections
+        """The same where requests begin at moments of their own: none must wait for a batch of answers.
+
+        When many are due, answers and requests take turns: if either waited for all of the other, late answers would
+        keep connections from the requests, which then open new ones, and are later still.
+        """
+        agenda, poll, connections = self._agenda, self.poller.poll, self._pool.live
         assert agenda is not None
         turn_ends = perf_counter_ns() + _TURN_NS
         try:
             while ready := poll(0, _BATCH_ON_TIME):
                 for fd, events in ready:
-                    if fd != agenda.fd and fd in connections:
+                    if fd in connections:
                         connections[fd].handle(events)
-                    now = perf_counter_ns()
-                    if now >= agenda.next_ns:
-                        agenda.catch_up()
+                    if perf_counter_ns() >= agenda.next_ns:
+                        agenda.catch_up(_WHEN_ANSWERED if fd != agenda.fd else _WHEN_DUE)
                 if perf_counter_ns() > turn_ends:
                     return
         except BaseException as error:
             if not self._finished.done():
                 self._finished.set_exception(error)
-
-    def _expire(self) -> None:
-        """Ends the requests whose time is up, and comes again when the next one's can be.
-
-        One sweep over what is in flight, instead of a timer a request: all have the same limits.
-        """
-        timeout_ns = round(self._timeout_s * 1e9)
-        connect_ns = round(min(self._timeout_s, self._connect_timeout_s) * 1e9)
-        now = perf_counter_ns()
-        next_ns = now + connect_ns
-        for connection in [c for c in self._connections.values() if c.index >= 0]:  # the others wait for the release
-            limit_ns = connect_ns if connection.state == State.CONNECTING else timeout_ns
-            deadline_ns = self.recorder.due[connection.index] + limit_ns
-            if deadline_ns <= now:
-                connection.expire()
-            else:
-                next_ns = min(next_ns, deadline_ns)
-        if not self._finished.done():
-            self._sweep = self._loop.call_later(max((next_ns - perf_counter_ns()) / 1e9, _SWEEP_MIN_S), self._expire)
 
 
 def _has_moments(schedule: Schedule) -> bool:
