@@ -18,6 +18,9 @@ def find(reading: Reading) -> Finding:
     served = count_of(reading.served)
     known = reading.start_ns != MISSING
     at_once = most_at_once(reading.start_ns[known], reading.evidence.samples.done[known])
+    evidence = {"at_once": at_once, "spread": round(fit.free_spread, 4), "in_order": round(reading.in_order, 2)}
+    if reading.possible_limit is not None:
+        evidence["possible_limit"] = reading.possible_limit
     return Finding(
         cause="overlapped",
         requests=served,
@@ -25,7 +28,7 @@ def find(reading: Reading) -> Finding:
             f"all waits ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
             f" no limit was met up to {at_once:,} at once{_doubt(reading)}."
         ),
-        evidence={"at_once": at_once, "spread": round(fit.free_spread, 4), "in_order": round(reading.in_order, 2)},
+        evidence=evidence,
         details={
             "service_ms": milliseconds(fit.median_ns),
             "service_range_ms": [milliseconds(low), milliseconds(high)],
