@@ -4,6 +4,7 @@
     rows         what became of each request: timed out, shed, resent, served; when it arrived
     reading      what is derived from all, for all causes: the server's places, and who waited for one
     queueing     from arrivals and completions to the number of places
+    tandem       waits side by side, and after them one at a time
     seen         the same where it was seen when the work on each began
     shape        which of the five causes holds that exclude each other
     own_figures  where the server's own figures (Server-Timing) put the waiting

@@ -1,0 +1,48 @@
+"""Two stages after one another: requests wait side by side first, and then pass one at a time.
+
+A handler that awaits something and then computes is such a server on an event loop, and on threads under one
+interpreter lock. Its completions come at equal distances from the first on, which no number of places makes: those
+that found a place at once would end together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from loadgen.samples import Ints
+
+_FEWEST: Final = 10
+_ALIKE: Final = 0.35
+_MOST: Final = 0.8
+"""Of the distances between completions, the part that must be alike."""
+_LEAST_GAPS: Final = 2.5
+"""The first completion must come later than that many distances: else one at a time explains it by itself."""
+_SPAN_PART: Final = 0.5
+"""Of the first response time, the least that all completions must be spread over: less is the answers' own cost."""
+_BEYOND_ARRIVALS: Final = 4.0
+"""Times the spread of the arrivals: completions that follow these are as far apart as they were."""
+_LEAST_GAP_NS: Final = 2_000_000
+
+
+def lead_ns(arrival_ns: Ints, done_ns: Ints) -> int:
+    """How long requests that arrived together waited side by side before they passed one at a time; 0: they did not.
+
+    Shapes (n,), in any order.
+    """
+    if len(done_ns) < _FEWEST:
+        return 0
+    done = np.sort(done_ns)
+    gaps = np.diff(done)
+    gap, first = float(np.median(gaps)), float(done[0] - arrival_ns.min())
+    spread = float(done[-1] - done[0])
+    is_regular = np.mean(np.abs(gaps - gap) <= _ALIKE * gap) >= _MOST
+    if (
+        not is_regular
+        or gap < _LEAST_GAP_NS
+        or first < _LEAST_GAPS * gap
+        or spread < max(_SPAN_PART * first, _BEYOND_ARRIVALS * float(np.ptp(arrival_ns)))
+    ):
+        return 0
+    return round(first - gap)
