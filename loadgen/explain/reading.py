@@ -100,7 +100,7 @@ class Reading(Rows):
         rows = self.released
         if not self.evidence.is_burst or self.resent[rows].any():
             return 0
-        return lead_ns(self.arrival_ns[rows], self.evidence.samples.done[rows])
+        return lead_ns(self.arrival_ns[rows], self.evidence.samples.done[rows], busy=self.is_saturated)
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
