@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test truth pictures lint format bench lock clean
+.PHONY: setup demo test truth pictures experiments lint format bench lock clean
 
 setup: $(READY)
 
@@ -29,6 +29,10 @@ truth: setup
 # The pictures, sentences and outputs of docs/findings.md, from real runs; ARGS names some of them.
 pictures: setup
 	$(BIN)/python -m tests.truth.pictures $(ARGS)
+
+# The documents' experiments, each run for real; writes docs/experiments.md. ARGS names some of them.
+experiments: setup
+	$(BIN)/python -m bench.experiments $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -16,8 +16,10 @@ from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
+from rig.run_cli import RUN_EXAMPLES, run, scenarios
 from rig.tasks.errors import TasksError
 from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
+from scenarios.errors import ScenarioError
 from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
 
 _EXAMPLES = """
@@ -27,6 +29,7 @@ Examples:
   rig serve threads:threads=400 --port 8080
   rig compare threads threads:threads=400 async --n 400 --runs 5
   rig compare async async-threadpool --path '/block?ms=200' --n 10
+  rig run sleep-400-python
 """
 
 app = typer.Typer(
@@ -81,6 +84,8 @@ def serve(
 
 
 app.command(epilog=COMPARE_EXAMPLES)(compare)
+app.command()(scenarios)
+app.command(epilog=RUN_EXAMPLES)(run)
 app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
@@ -95,5 +100,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "rig",
         given or ["--help"],
         dict.fromkeys((StartError, RuntimeMissing, ProgramError, TasksError), EXIT_NOTHING)
-        | {ServersError: EXIT_USAGE},
+        | dict.fromkeys((ServersError, ScenarioError), EXIT_USAGE),
     )

@@ -22,7 +22,7 @@ from rig.build_cli import build_first
 from rig.options import Config
 
 if TYPE_CHECKING:
-    from rig.compare import Comparison, Measured
+    from rig.compare import Measured
     from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
@@ -137,6 +137,7 @@ def compare(
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.turns import carry_out
 
     instances = _instances(profile or [], cmd or [], ready, config)
     check_capacity(plan)  # as the options and specs: found out before a server starts
@@ -149,7 +150,7 @@ def compare(
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
         comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
         stack.enter_context(comparison)
-        interrupted = _carry_out(comparison, sequential=sequential)
+        interrupted = carry_out(comparison, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         _print(comparison.measured, out, output_format, quiet=quiet)
         if samples is not None and samples_file is not None:
@@ -176,34 +177,6 @@ def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None,
         raise UsageError("Missing argument 'PROFILE': name one or more, or give a server's own --cmd 'COMMAND'")
     profiles = catalog(config)
     return [*(parse_spec(spec, profiles) for spec in specs), *(parse_spec(name, of_commands) for name in of_commands)]
-
-
-def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
-    """Carries the runs out; returns whether that was interrupted."""
-    with ExitStack() as stack:
-        progress = None
-        if sys.stderr.isatty():
-            from loadgen.progress import ProgressLine
-
-            plan = comparison.measured[0].plan
-            progress = stack.enter_context(
-                ProgressLine(len(comparison.measured) * (plan.warmup + plan.runs), duration_s=plan.workload.duration_s)
-            )
-        try:
-            for run in comparison.runs(sequential=sequential, progress=progress):
-                _report_dead(comparison)
-                if run.interrupted:
-                    return True
-        except KeyboardInterrupt:  # between two runs
-            return True
-    return False
-
-
-def _report_dead(comparison: Comparison) -> None:
-    for server in comparison.newly_dead():
-        tail = server.log_tail()
-        told = f"; the end of its log:\n{tail}" if tail else ", and its log is empty"
-        tell(f"rig: {server.instance.spec} ended by itself{told}")
 
 
 def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:

@@ -50,7 +50,7 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
         ]
         late = _with_difference(entry.median_late, base.median_late, entry is base)
         rows.append([entry.instance.spec, *figures, late, limited_by(entry.findings)])
-    yield from _aligned(rows)
+    yield from aligned(rows)
 
 
 def sentences(measured: Sequence[Measured]) -> Iterator[str]:
@@ -108,7 +108,7 @@ def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
         yield f"{profile.name}  ({profile.server})"
         yield f"    {limits_line(profile.limits(defaults))}"
         yield from _runtime_missing(profile)
-        yield from _aligned(
+        yield from aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
                 for knob in profile.knobs
@@ -157,7 +157,7 @@ def _with_difference(value: float | None, base: float | None, is_base: bool) -> 
     return f"{shown} ({shown - int(base + 0.5):+d})"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Rows as columns, two spaces apart."""
     if not rows:
         return

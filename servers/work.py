@@ -26,6 +26,9 @@ STATS_PATH: Final = "/stats"
 POOL_SIZE: Final = 20
 """Places in the pool of /downstream, in each process."""
 
+MIXED_STEPS: Final = 100_000
+"""What /mixed computes when it has waited: as much as /cpu does unless it is told otherwise."""
+
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 
@@ -161,6 +164,14 @@ def _cpu(steps: int) -> Steps:
     return Reply(document({"steps": steps, "result": result}), JSON, headers=_timing(taken))
 
 
+def _mixed(ms: int) -> Steps:
+    waited = yield Wait(ms / 1000)
+    begun = time.perf_counter_ns()
+    result = integer_steps(MIXED_STEPS)
+    taken = waited.work_ns + time.perf_counter_ns() - begun
+    return Reply(document({"ms": ms, "steps": MIXED_STEPS, "result": result}), JSON, headers=_timing(taken))
+
+
 def _thread(_: int) -> Steps:
     yield from ()
     try:
@@ -199,6 +210,7 @@ ENDPOINTS: Final = {
         Endpoint("/sleep", _sleep, Parameter("ms", default=1000, maximum=600_000)),
         Endpoint("/block", _block, Parameter("ms", default=1000, maximum=60_000), spins=True),
         Endpoint("/cpu", _cpu, Parameter("steps", default=100_000, maximum=100_000_000), spins=True),
+        Endpoint("/mixed", _mixed, Parameter("ms", default=100, maximum=600_000)),
         Endpoint("/thread", _thread),
         Endpoint("/json", _json),
         Endpoint("/downstream", _downstream, Parameter("ms", default=100, maximum=600_000)),

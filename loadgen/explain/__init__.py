@@ -5,6 +5,7 @@
     reading      what is derived from all, for all causes: the server's places, and who waited for one
     by_target    whether times go by target, where there are several
     queueing     from arrivals and completions to the number of places
+    tandem       waits side by side, and after them one at a time
     seen         the same where it was seen when the work on each began
     shape        which of the five causes holds that exclude each other
     backlog, open_fit, open_load   the same of an open run: whether completions kept up with arrivals

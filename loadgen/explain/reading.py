@@ -20,6 +20,7 @@ from loadgen.explain.order import Order
 from loadgen.explain.queueing import WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
 from loadgen.explain.seen import mean_at_once, seen_fit
+from loadgen.explain.tandem import lead_ns
 from loadgen.samples import MISSING, Ints
 
 _SURELY_NOT: Final = -10.0
@@ -100,6 +101,8 @@ class Reading(Rows):
         if started is not None:
             done = self.evidence.samples.done
             return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
+        if self.lead_ns:
+            return self._queue(self.released).fit_at(1)
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -139,6 +142,14 @@ class Reading(Rows):
     def _orderly(self) -> Mask:
         """Which requests of an open run tell of places."""
         return self.served & ~self.adrift
+
+    @cached_property
+    def lead_ns(self) -> int:
+        """How long the requests of a burst waited side by side before they passed one at a time. See `tandem`."""
+        rows = self.released
+        if not self.evidence.is_burst or self.resent[rows].any():
+            return 0
+        return lead_ns(self.arrival_ns[rows], self.evidence.samples.done[rows], busy=self.is_saturated)
 
     def _fit_of(self, rows: Mask) -> Fit:
         """The limit that accounts for these rows."""
@@ -283,7 +294,7 @@ class Reading(Rows):
         """
         by_completion |= self._steps is not None
         unordered = np.ones(count_of(rows), dtype=np.bool_) if by_completion else self.resent[rows]
-        return Queue(self.arrival_ns[rows], self.evidence.samples.done[rows], unordered=unordered)
+        return Queue(self.arrival_ns[rows] + self.lead_ns, self.evidence.samples.done[rows], unordered=unordered)
 
     @cached_property
     def service_ns(self) -> Ints:

@@ -48,7 +48,7 @@ def over_runs(runs: Sequence[Findings], terms: Terms = HTTP) -> list[str]:
     return sentences
 
 
-def limited_by(runs: Sequence[Findings]) -> str:
+def limited_by(runs: Sequence[Findings], terms: Terms = HTTP) -> str:
     """What limits a server, over its runs: the commonest shape, and what came beside it."""
     beside = ("client", "overlapped", "unexplained")
     parts = []
@@ -56,7 +56,7 @@ def limited_by(runs: Sequence[Findings]) -> str:
         held = [finding for run in runs for finding in run if finding.cause == cause]
         if held and cause not in beside:
             every = "" if len(held) == len(runs) else f" in {len(held)} of {len(runs)} runs"
-            parts.append(f"{gist(held)}{every}")
+            parts.append(f"{gist(held, terms)}{every}")
     if not parts:
         parts.append("no limit met" if _runs_with("overlapped", runs) else "not seen")
     if untrusted := _runs_with("client", runs):

@@ -22,10 +22,17 @@ def find(reading: Reading) -> Finding:
         requests=count_of(reading.waited),
         sentence=(
             f"one after another: {terms.server} works on one {terms.request} at a time, about"
-            f" {spoken_ms(service_ns)} each, so the last of {reading.fit.requests:,} was done after"
+            f" {spoken_ms(service_ns)} each{_lead(reading)}, so the last of {reading.fit.requests:,} was done after"
             f" {spoken_ms(float(done.max()))}{busy}"
             f"{own.clause}{unseen_resends(reading)}."
         ),
         evidence={**fit_evidence(reading), **own.evidence, "last_done_ms": milliseconds(done.max())},
         details=fit_details(reading),
     )
+
+
+def _lead(reading: Reading) -> str:
+    """What came before, where something did."""
+    if not reading.lead_ns:
+        return ""
+    return f", after {spoken_ms(reading.lead_ns)} in which they waited side by side"

@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 
 const METHODS = ["GET", "HEAD", "POST"];
 const POOL_SIZE = 20;
+const MIXED_STEPS = 100_000;
 const KEEP_ALIVE_MS = 75_000;
 const TEXT = "text/plain; charset=utf-8";
 const JSON_TYPE = "application/json";
@@ -103,6 +104,13 @@ const cpu = (steps) => {
   return json({ steps, result }, timing({ work: performance.now() - begun }));
 };
 
+const mixed = async (ms) => {
+  const begun = performance.now();
+  await wait(ms);
+  const result = integerSteps(MIXED_STEPS);
+  return json({ ms, steps: MIXED_STEPS, result }, timing({ work: performance.now() - begun }));
+};
+
 // Its code runs on the process's first thread, whose number on Linux is the process's own.
 const thread = () =>
   json({ process: process.pid, thread: "main", thread_id: process.pid, greenlet: null, task: null });
@@ -132,6 +140,7 @@ const ENDPOINTS = {
   "/sleep": { work: counted(sleep), parameter: ms(1000, 600_000) },
   "/block": { work: counted(block), parameter: ms(1000, 60_000) },
   "/cpu": { work: counted(cpu), parameter: { name: "steps", initial: 100_000, maximum: 100_000_000 } },
+  "/mixed": { work: counted(mixed), parameter: ms(100, 600_000) },
   "/thread": { work: counted(thread) },
   "/json": { work: counted(() => SMALL) },
   "/downstream": { work: counted(downstream), parameter: ms(100, 600_000) },

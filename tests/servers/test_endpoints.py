@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from servers.process import RunningServer
-from servers.work import ENDPOINTS, STATS_PATH
+from servers.work import ENDPOINTS, MIXED_STEPS, STATS_PATH, integer_steps
 from tests.servers.support import ask
 
 
@@ -34,6 +34,15 @@ def test_cpu_does_the_work_and_says_what_came_out(server: RunningServer) -> None
         x = (x * 1664525 + 1013904223) % 2**32
         x ^= x >> 17
     assert ask(server, "/cpu?steps=1000").json == {"steps": 1000, "result": x}
+
+
+def test_mixed_waits_and_then_computes(server: RunningServer) -> None:
+    begun = time.perf_counter()
+    answer = ask(server, "/mixed?ms=60")
+    # uvloop's timers count whole milliseconds and may end one early.
+    assert time.perf_counter() - begun >= 0.058
+    assert answer.json == {"ms": 60, "steps": MIXED_STEPS, "result": integer_steps(MIXED_STEPS)}
+    assert float(answer.headers["server-timing"].removeprefix("work;dur=")) >= 58
 
 
 def test_thread_tells_who_served(server: RunningServer) -> None:

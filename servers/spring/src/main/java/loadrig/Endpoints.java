@@ -16,6 +16,7 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 final class Endpoints {
     private static final int POOL_SIZE = 20;
+    private static final int MIXED_STEPS = 100_000;
     private static final MediaType TEXT = MediaType.parseMediaType("text/plain;charset=utf-8");
     private static final String SMALL =
             "{\"id\": 1, \"name\": \"loadrig\", \"text\": \"A small document.\", \"tags\": [\"small\", \"fixed\"]}";
@@ -51,14 +52,18 @@ final class Endpoints {
     ResponseEntity<byte[]> cpu(@RequestAttribute(VALUE) int steps) {
         try (var counted = gauge.enter()) {
             long begun = System.nanoTime();
-            int x = 1;
-            for (int step = 0; step < steps; step++) {
-                x = x * 1664525 + 1013904223;
-                x ^= x >>> 17;
-            }
-            String timing = work(begun);
-            String result = "{\"steps\": " + steps + ", \"result\": " + Integer.toUnsignedString(x) + "}";
-            return answer(MediaType.APPLICATION_JSON, result, timing);
+            String done = computed(steps);
+            return answer(MediaType.APPLICATION_JSON, "{" + done + "}", work(begun));
+        }
+    }
+
+    @RequestMapping("/mixed")
+    ResponseEntity<byte[]> mixed(@RequestAttribute(VALUE) int ms) throws InterruptedException {
+        try (var counted = gauge.enter()) {
+            long begun = System.nanoTime();
+            Thread.sleep(ms);
+            String done = computed(MIXED_STEPS);
+            return answer(MediaType.APPLICATION_JSON, "{\"ms\": " + ms + ", " + done + "}", work(begun));
         }
     }
 
@@ -103,6 +108,16 @@ final class Endpoints {
     @RequestMapping("/stats")
     ResponseEntity<byte[]> stats() {
         return answer(MediaType.APPLICATION_JSON, gauge.document(), null);
+    }
+
+    /** Does so many integer steps, as servers.work.integer_steps does, and tells what came out. */
+    private static String computed(int steps) {
+        int x = 1;
+        for (int step = 0; step < steps; step++) {
+            x = x * 1664525 + 1013904223;
+            x ^= x >>> 17;
+        }
+        return "\"steps\": " + steps + ", \"result\": " + Integer.toUnsignedString(x);
     }
 
     private static ResponseEntity<byte[]> text(String line, String timing) {

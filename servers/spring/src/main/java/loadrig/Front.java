@@ -30,6 +30,7 @@ final class Front extends HttpFilter {
         parameters.put("/sleep", new Parameter("ms", 1000, 600_000));
         parameters.put("/block", new Parameter("ms", 1000, 60_000));
         parameters.put("/cpu", new Parameter("steps", 100_000, 100_000_000));
+        parameters.put("/mixed", new Parameter("ms", 100, 600_000));
         parameters.put("/thread", null);
         parameters.put("/json", null);
         parameters.put("/downstream", new Parameter("ms", 100, 600_000));

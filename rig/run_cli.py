@@ -1,0 +1,141 @@
+"""The commands `rig scenarios` and `rig run`: the documents' experiments, held against what was predicted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from loadgen import options as opt
+from loadgen.command import create_file, tell
+from loadgen.entry import all_is_loaded
+from loadgen.errors import LoadgenError, UsageError
+from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
+from rig.options import Config
+
+if TYPE_CHECKING:
+    from rig.scenario.outcome import Outcome
+    from scenarios.scenario import Scenario
+    from servers.catalog import Profile
+
+RUN_EXAMPLES = """
+\b
+Examples:
+  rig run sleep-400
+  rig run sleep-400-python --runs 1 --profiles threads --profiles async
+  rig run mine.toml --strict
+
+\b
+Exit codes: 0 measured; 1 with --strict, a prediction did not hold or could
+not be trusted; 2 usage; 3 nothing could be measured; 130 interrupted, and
+what was measured is printed.
+"""
+
+
+class ReportFormat(StrEnum):
+    """How the outcome is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def scenarios() -> None:
+    """Lists the scenarios: name, source, question."""
+    from rig.scenario.report import scenario_list
+    from scenarios.load import load, names
+
+    for line in scenario_list([load(name) for name in names()]):
+        print(line)
+
+
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="See rig scenarios.")],
+    runs: Annotated[int | None, typer.Option("--runs", metavar="R", help="In place of the file's.")] = None,
+    n: Annotated[
+        int | None, typer.Option("-n", "--n", metavar="N", help="Requests a run, in place of the file's.")
+    ] = None,
+    profiles: Annotated[
+        list[str] | None, typer.Option("--profiles", metavar="SPEC", help="Only this one; repeatable.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 unless every prediction held.")] = False,
+    output_format: Annotated[
+        ReportFormat, typer.Option("--output-format", help="text, or one JSON object.")
+    ] = ReportFormat.TEXT,
+    output: opt.Output = None,
+    config: Config = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the sentences.")] = False,
+) -> None:
+    """Carries out a scenario, and holds it against what was predicted and published."""
+    for option, number in (("--runs", runs), ("--n", n)):
+        if number is not None and not 1 <= number <= 1_000_000:
+            raise UsageError(f"{option} {number} is not accepted: it takes 1 to 1000000")
+    from rig.scenario.choice import Choice
+    from scenarios.load import load
+    from servers.own.file import catalog
+
+    known = catalog(config)
+    scenario = Choice(n, runs, tuple(profiles or ())).applied(load(name), known)
+    with ExitStack() as stack:
+        out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
+        raise typer.Exit(_carry_out(scenario, known, out, output_format, strict=strict, quiet=quiet))
+
+
+def _carry_out(
+    scenario: Scenario,
+    known: Mapping[str, Profile],
+    out: TextIO,
+    output_format: ReportFormat,
+    *,
+    strict: bool,
+    quiet: bool,
+) -> int:
+    """Carries it out, prints, and returns the exit code."""
+    from rig.scenario.report import all_held, closing, heading, scenario_data
+    from rig.scenario.steps import carry_out_steps
+    from rig.tasks.errors import TasksError
+    from servers.errors import ServersError
+
+    all_is_loaded()
+    as_text = output_format is ReportFormat.TEXT
+    outcomes: list[Outcome] = []
+    left_out: list[str] = []
+
+    def leave_out(line: str) -> None:
+        if line not in left_out:
+            left_out.append(line)
+            tell(f"rig: {line}")
+
+    def show(*lines: str) -> None:
+        if as_text:
+            print(*lines, sep="\n", file=out, flush=True)
+
+    show(*heading(scenario))
+    interrupted = False
+    trouble: Exception | None = None
+    try:
+        for outcome in carry_out_steps(scenario, known, leave_out):
+            outcomes.append(outcome)
+            show(*outcome.lines(quiet=quiet))
+            interrupted = outcome.interrupted
+    except KeyboardInterrupt:  # between two steps
+        interrupted = True
+    except (ServersError, LoadgenError, TasksError) as error:  # what the steps before measured is not lost by it
+        trouble = error
+    if outcomes:
+        show(*closing(scenario, outcomes, quiet=quiet))
+    if not as_text:
+        json.dump(scenario_data(scenario, outcomes, left_out), out, indent=2)
+        out.write("\n")
+    out.flush()
+    if trouble is not None:
+        raise trouble
+    if interrupted:
+        return EXIT_INTERRUPTED
+    if not any(outcome.measured for outcome in outcomes):
+        return EXIT_NOTHING
+    return EXIT_MISSED if strict and not all_held(outcomes) else EXIT_OK

@@ -1,0 +1,122 @@
+"""A few requests at each entry's server, whose answers are shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from typing import Any, Final
+
+from rig.render import block_heading
+from rig.scenario.judge import Verdict
+from rig.scenario.outcome import Row, spoken_published
+from scenarios.scenario import Ask, Entry
+from servers.catalog import Instance
+from servers.process import RunningServer, spawn
+
+_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one server answered."""
+
+    instance: Instance
+    bodies: tuple[str, ...]
+    """One a request; a request that failed has its error, in brackets."""
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskOutcome:
+    """An ask as far as it was carried out. See `Outcome`."""
+
+    step: Ask
+    answers: Sequence[Answers]
+    interrupted: bool
+
+    @property
+    def measured(self) -> bool:
+        """See `Outcome`."""
+        return any(len(answer.bodies) > answer.failed for answer in self.answers)
+
+    def lines(self, *, quiet: bool) -> Iterator[str]:
+        """See `Outcome`."""
+        for answer in self.answers:
+            yield f"{answer.instance.spec} ({answer.instance.profile.server}; {answer.instance.limits})"
+            yield block_heading(answer.instance)
+            for body, times in Counter(answer.bodies).items():
+                yield body if times == 1 else f"{body} ({times} times)"
+            yield ""
+
+    def rows(self) -> Iterator[Row]:
+        """See `Outcome`."""
+        for entry, answer in zip(self.step.entries, self.answers, strict=False):
+            yield _row(self.step, entry, answer)
+
+    def data(self) -> dict[str, Any]:
+        """See `Outcome`."""
+        profiles = [{"profile": answer.instance.spec, "answers": list(answer.bodies)} for answer in self.answers]
+        return {"kind": "ask", "title": self.step.title, "path": self.step.path, "profiles": profiles}
+
+
+def carry_out_ask(step: Ask, instances: Sequence[Instance]) -> AskOutcome:
+    """Starts a server for each instance, asks each, and stops the servers.
+
+    Raises:
+        servers.errors.ServersError: one could not start.
+    """
+    answers: list[Answers] = []
+    with ExitStack() as stack:
+        try:
+            servers = [stack.enter_context(spawn(instance)) for instance in instances]
+            for server in servers:
+                answers.append(_asked(server.wait_ready(), step))
+        except KeyboardInterrupt:
+            return AskOutcome(step, answers, interrupted=True)
+    return AskOutcome(step, answers, interrupted=False)
+
+
+def _asked(server: RunningServer, step: Ask) -> Answers:
+    def ask(_: int) -> tuple[str, bool]:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=_TIMEOUT_S)
+        try:
+            connection.request("GET", step.path)
+            response = connection.getresponse()
+            body = response.read(10_000).decode("utf-8", "replace").strip()
+            return (body, False) if response.status < 400 else (f"({response.status}: {body})", True)
+        except (OSError, HTTPException) as error:
+            return f"({error})", True
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(step.at_once) as pool:
+        asked = list(pool.map(ask, range(step.at_once)))
+    return Answers(server.instance, tuple(body for body, _ in asked), sum(failed for _, failed in asked))
+
+
+def _row(step: Ask, entry: Entry, answer: Answers) -> Row:
+    wanted = entry.predicted.answer
+    verdict, sentence = Verdict.UNPREDICTED, "nothing was predicted"
+    if answer.failed:
+        verdict, sentence = Verdict.UNMEASURED, f"{answer.failed} of {len(answer.bodies)} requests failed"
+    elif wanted is not None:
+        held = all(wanted in body for body in answer.bodies)
+        verdict = Verdict.HELD if held else Verdict.FAILED
+        sentence = (
+            "as predicted" if held else f"predicted an answer with {wanted!r}, which there is not in {answer.bodies[0]}"
+        )
+    note = f"published: {entry.published.note}" if entry.published.note else ""
+    distinct = len(set(answer.bodies))
+    return Row(
+        step.title,
+        entry.spec,
+        spoken_published(entry.published),
+        "-" if wanted is None else f"an answer with {wanted!r}",
+        f"{distinct} different answer{'' if distinct == 1 else 's'}",
+        verdict,
+        "; ".join(filter(None, (sentence, note))),
+    )

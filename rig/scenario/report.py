@@ -1,0 +1,106 @@
+"""What is printed before and after the steps of a scenario, and the JSON object. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Any, Final
+
+from loadgen.render.document import environment_data
+from rig.render import aligned
+from rig.scenario.curve import curve_lines, curves
+from rig.scenario.judge import Verdict
+from rig.scenario.outcome import Outcome, Row
+from scenarios.scenario import Scenario
+
+SCHEMA: Final = "scenario/1"
+
+_WIDTH: Final = 120
+
+
+def heading(scenario: Scenario) -> Iterator[str]:
+    """Title, question and source, before anything is measured."""
+    yield f"===== {scenario.title} ({scenario.name}, {scenario.source})"
+    yield from wrap(scenario.question, _WIDTH)
+    yield ""
+
+
+def closing(scenario: Scenario, outcomes: Sequence[Outcome], *, quiet: bool) -> Iterator[str]:
+    """The table of what was published, predicted and measured, and a sentence a row."""
+    rows = [row for outcome in outcomes for row in outcome.rows()]
+    drawn: set[str] = set()
+    for curve in curves(outcomes):
+        drawn.update(outcome.step.title for outcome in curve)
+        yield from curve_lines(curve)
+        yield ""
+    steps = dict.fromkeys(row.step for row in rows)
+    for step in steps:
+        of_step = [row for row in rows if row.step == step]
+        if step in drawn and all(row.verdict is Verdict.UNPREDICTED for row in of_step):
+            continue
+        if len(steps) > 1:
+            yield step
+        yield from aligned([["profile", "published", "predicted", "measured", "verdict"], *map(_cells, of_step)])
+        if not quiet:
+            yield from (f"{row.spec}: {row.sentence}." for row in of_step)
+        yield ""
+    if scenario.caution:
+        yield from wrap(f"caution: {scenario.caution}", _WIDTH)
+    yield total(rows)
+
+
+def total(rows: Sequence[Row]) -> str:
+    """`5 of 6 predictions held`, and what became of the others."""
+    predicted = [row for row in rows if row.verdict is not Verdict.UNPREDICTED]
+    if not predicted:
+        return "no predictions were made"
+    others = [verdict for verdict in Verdict if verdict not in (Verdict.HELD, Verdict.UNPREDICTED)]
+    counts = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    told = "".join(f"; {counts[verdict]} {verdict}" for verdict in others if counts[verdict])
+    plural = "prediction" if len(predicted) == 1 else "predictions"
+    return f"{counts[Verdict.HELD]} of {len(predicted)} {plural} held{told}"
+
+
+def all_held(outcomes: Sequence[Outcome]) -> bool:
+    """Whether every prediction that was made held."""
+    good = (Verdict.HELD, Verdict.UNPREDICTED)
+    return all(row.verdict in good for outcome in outcomes for row in outcome.rows())
+
+
+def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
+    """The JSON object of a scenario."""
+    return {
+        "schema": SCHEMA,
+        "environment": environment_data(),
+        "scenario": {
+            "name": scenario.name,
+            "title": scenario.title,
+            "question": scenario.question,
+            "source": scenario.source,
+            "caution": scenario.caution,
+        },
+        "left_out": list(left_out),
+        "steps": [{**outcome.data(), "interrupted": outcome.interrupted} for outcome in outcomes],
+        "rows": [_row_data(row) for outcome in outcomes for row in outcome.rows()],
+    }
+
+
+def scenario_list(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """Name, source and question of each."""
+    yield from aligned([[scenario.name, scenario.source, scenario.question] for scenario in scenarios])
+
+
+def _cells(row: Row) -> list[str]:
+    return [row.spec, row.published, row.predicted, row.measured, row.verdict.value]
+
+
+def _row_data(row: Row) -> dict[str, Any]:
+    return {
+        "step": row.step,
+        "profile": row.spec,
+        "published": row.published,
+        "predicted": row.predicted,
+        "measured": row.measured,
+        "verdict": row.verdict.value,
+        "sentence": row.sentence,
+    }

