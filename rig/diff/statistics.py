@@ -38,8 +38,9 @@ def rank_shift(a: Sequence[float], b: Sequence[float]) -> int:
 def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
     """The two-sided p of the Mann-Whitney U test: how often chance alone parts the ranks as unevenly.
 
-    Takes two values a side or more. Exact for few values. With ties scipy's exact form does not hold and its approximation is too sure of itself (three
-    a side could reach 0.05), so then every way to part the values is counted, while there are not too many.
+    Takes two values a side or more. Exact for few of them. With ties scipy's exact form does not hold, and its
+    approximation is too sure of itself (three a side could reach 0.05), so then every way to part the values is
+    counted, while there are not too many.
     """
     distinct = len({*a, *b})
     if distinct == 1:  # the approximation divides by their variance

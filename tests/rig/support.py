@@ -154,9 +154,7 @@ METRICS: Final = re.compile(
 )
 HEADING: Final = re.compile(r"(?P<spec>\S+) \((?P<server>.+)\)")
 SENTENCE: Final = re.compile(r"(Raising|Lowering|Changing|Going|Measuring) .+: median wall \S+( ms)? -> \S+( ms)?")
-NOTE: Final = re.compile(
-    r"\S+: runs? .+ left out: .+|\S+: too few runs .+|\S+, .+: too few runs .+|\S+: requests failed .+"
-)
+NOTE: Final = re.compile(r"\S+(: runs? .+ left out:|(, .+)?: too few runs|: requests failed) .+")
 ARGS: Final = re.compile(r"##### server args:(?P<args>(?: --[a-z-]+=\S+)*)")
 RUN: Final = re.compile(r"-- N=(?P<n>\d+) run (?P<run>[1-9]\d*)")
 FAILED: Final = re.compile(r"failed:(?: [a-z0-9-]+=[1-9]\d*)+")
@@ -188,7 +186,7 @@ class Report:
     table: list[list[str]]
     """Rows of cells, the heading's first."""
     against: list[list[str]]
-    """Rows of cells: each profile but the first against that one, the heading's first; none where there is one profile."""
+    """Rows of cells, the heading's first: each profile against the first one. Empty where there is one alone."""
     notes: list[str]
     """What stands below that table."""
     sentences: list[str]
