@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 _OF_THE_MOMENT: Final = {
-    "command", "commit", "clean", "dirty", "git", "load", "load_average", "loadavg", "pid", "time",
+    "available", "command", "commit", "clean", "git", "load", "time",
 }  # fmt: skip
 """Keys of an environment that differ from one measurement to the next, or for which two of them are compared."""
 
