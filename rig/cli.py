@@ -14,6 +14,7 @@ from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_NOTHING, EXIT_USAGE
 from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
+from rig.diff_cli import DIFF_EXAMPLES, diff
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
 from rig.run_cli import RUN_EXAMPLES, run, scenarios
@@ -90,6 +91,7 @@ app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
 app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
+app.command(epilog=DIFF_EXAMPLES)(diff)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,10 +19,11 @@ from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from rig.build_cli import build_first
-from rig.options import Config
+from rig.options import Config, FailIfs
 
 if TYPE_CHECKING:
     from rig.compare import Measured
+    from rig.diff.fail_if import FailIf
     from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
@@ -32,10 +33,12 @@ Examples:
   rig compare greenlets:backlog=100 greenlets:backlog=1000 --n 400
   rig compare threads async --path /json -n 20000 -c 64 --output-format json
   rig compare --cmd 'gunicorn -b 127.0.0.1:{port} app:app' --path /slow --n 50
+  rig compare threads async --n 400 --runs 8 --fail-if 'p99 worse by 10%'
 
 \b
-Exit codes: 0 measured; 1 an objective (--slo) was missed; 2 usage; 3 a server
-did not start, or every request failed; 130 interrupted, and what was measured is printed.
+Exit codes: 0 measured; 1 an objective (--slo) was missed, or a --fail-if not
+passed; 2 usage; 3 a server did not start, or every request failed;
+130 interrupted, and what was measured is printed.
 """
 
 Specs = Annotated[
@@ -97,6 +100,7 @@ def compare(
     output: opt.Output = None,
     samples: SamplesFile = None,
     quiet: opt.Quiet = False,
+    fail_if: FailIfs = None,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -137,9 +141,13 @@ def compare(
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.diff.fail_if import parse_fail_if
     from rig.turns import carry_out
 
+    bounds = [parse_fail_if(text) for text in fail_if or ()]
     instances = _instances(profile or [], cmd or [], ready, config)
+    if bounds and len(instances) < 2:
+        raise UsageError("--fail-if holds each profile against the first: name two or more")
     check_capacity(plan)  # as the options and specs: found out before a server starts
     for instance in instances:
         instance.require_runtime()
@@ -152,7 +160,7 @@ def compare(
         stack.enter_context(comparison)
         interrupted = carry_out(comparison, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
-        _print(comparison.measured, out, output_format, quiet=quiet)
+        passed = _print(comparison.measured, out, output_format, bounds, quiet=quiet)
         if samples is not None and samples_file is not None:
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
@@ -163,7 +171,7 @@ def compare(
     if not any(run.summary.ok for run in measured):
         raise typer.Exit(EXIT_NOTHING)
     missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
-    raise typer.Exit(EXIT_MISSED if missed else EXIT_OK)
+    raise typer.Exit(EXIT_MISSED if missed or not passed else EXIT_OK)
 
 
 def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:
@@ -179,23 +187,41 @@ def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None,
     return [*(parse_spec(spec, profiles) for spec in specs), *(parse_spec(name, of_commands) for name in of_commands)]
 
 
-def _print(measured: Sequence[Measured], out: TextIO, output_format: opt.OutputFormat, *, quiet: bool) -> None:
-    from rig.render import blocks, comparison_data, percentile_blocks, sentences, table
+def _print(
+    measured: Sequence[Measured],
+    out: TextIO,
+    output_format: opt.OutputFormat,
+    bounds: Sequence[FailIf],
+    *,
+    quiet: bool,
+) -> bool:
+    """Prints all that was measured; returns whether every bound was passed."""
+    from rig.diff.against import against_first
+    from rig.diff.fail_if import judge_all
+    from rig.render import against, blocks, comparison_data, percentile_blocks, sentences, table
 
+    compared = against_first(measured)
+    judged = judge_all(compared, bounds)
     match output_format:
         case opt.OutputFormat.TEXT:
             _write_lines(blocks(measured, quiet=quiet), out)
             _write_lines(table(measured), out)
+            _write_lines(against(measured, compared), out)
             if not quiet:
                 _write_lines(sentences(measured), out)
+            _write_lines((each.line for each in judged), out)
         case opt.OutputFormat.JSON:
-            json.dump(comparison_data(measured), out, indent=2)
+            json.dump(comparison_data(measured, bounds), out, indent=2)
             out.write("\n")
         case opt.OutputFormat.CSV:
             _write_rows(measured, out)
         case opt.OutputFormat.HDR:
             out.writelines(percentile_blocks(measured))
     out.flush()
+    if output_format in (opt.OutputFormat.CSV, opt.OutputFormat.HDR):  # which have no place for it
+        for each in judged:
+            tell(each.line)
+    return all(each.passed for each in judged)
 
 
 def _write_lines(lines: Iterable[str], out: TextIO) -> None:

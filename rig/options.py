@@ -11,3 +11,8 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Your own servers. Default: rig.toml here, if there is one."),
 ]
+
+FailIfs = Annotated[
+    list[str] | None,
+    typer.Option("--fail-if", metavar="BOUND", help="Repeatable: 'p99 worse by 10%'. Exit code 1 where it is."),
+]

@@ -11,6 +11,10 @@ from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns
 from rig.compare import Measured
+from rig.diff.against import against_first, against_notes, against_rows
+from rig.diff.fail_if import FailIf, judge_all
+from rig.diff.figures import Compared
+from rig.diff.words import compared_data
 from rig.difference import difference
 from servers.catalog import Instance
 from servers.profile import Profile, limits_line, spoken
@@ -53,14 +57,22 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
     yield from aligned(rows)
 
 
+def against(measured: Sequence[Measured], compared: Sequence[Compared]) -> Iterator[str]:
+    """One row a profile but the first: each figure's change, p and verdict. Below, what is to be known beside them."""
+    if compared:
+        base = measured[0].instance.spec
+        yield from aligned(against_rows(base, compared))
+        yield from against_notes(base, compared)
+
+
 def sentences(measured: Sequence[Measured]) -> Iterator[str]:
     """One sentence for each profile but the first: what it changed against the first."""
     for entry in measured[1:]:
         yield difference(measured[0], entry)
 
 
-def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
-    """The JSON object of a comparison."""
+def comparison_data(measured: Sequence[Measured], fail_if: Sequence[FailIf] = ()) -> dict[str, Any]:
+    """The JSON object of a comparison, judged by these bounds."""
     return {
         "schema": SCHEMA,
         "environment": environment_data(),
@@ -77,7 +89,10 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
             }
             for entry in measured
         ],
-        "comparisons": [_difference_data(measured[0], entry) for entry in measured[1:]],
+        "comparisons": [
+            _difference_data(measured[0], entry, compared, fail_if)
+            for entry, compared in zip(measured[1:], against_first(measured), strict=True)
+        ],
     }
 
 
@@ -126,7 +141,7 @@ def _runtime_missing(profile: Profile) -> Iterator[str]:
                 yield f"    needs {runtime.needs}: {there(found)}; to install it: {runtime.install}"
 
 
-def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:
+def _difference_data(base: Measured, entry: Measured, compared: Compared, fail_if: Sequence[FailIf]) -> dict[str, Any]:
     data: dict[str, Any] = {
         "base": base.instance.spec,
         "profile": entry.instance.spec,
@@ -135,6 +150,8 @@ def _difference_data(base: Measured, entry: Measured) -> dict[str, Any]:
     for figure in _FIGURES:
         data[f"median_{figure}_ms"] = _pair(base.median_ms(figure), entry.median_ms(figure))
     data["median_over"] = _pair(base.median_late, entry.median_late)
+    data |= compared_data(compared, "base", "profile")
+    data["fail_if"] = [judged.data() for judged in judge_all([compared], fail_if)]
     return data
 
 

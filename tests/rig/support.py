@@ -154,6 +154,7 @@ METRICS: Final = re.compile(
 )
 HEADING: Final = re.compile(r"(?P<spec>\S+) \((?P<server>.+)\)")
 SENTENCE: Final = re.compile(r"(Raising|Lowering|Changing|Going|Measuring) .+: median wall \S+( ms)? -> \S+( ms)?")
+NOTE: Final = re.compile(r"\S+(: runs? .+ left out:|(, .+)?: too few runs|: requests failed) .+")
 ARGS: Final = re.compile(r"##### server args:(?P<args>(?: --[a-z-]+=\S+)*)")
 RUN: Final = re.compile(r"-- N=(?P<n>\d+) run (?P<run>[1-9]\d*)")
 FAILED: Final = re.compile(r"failed:(?: [a-z0-9-]+=[1-9]\d*)+")
@@ -184,18 +185,27 @@ class Report:
     blocks: list[Block]
     table: list[list[str]]
     """Rows of cells, the heading's first."""
+    against: list[list[str]]
+    """Rows of cells, the heading's first: each profile against the first one. Empty where there is one alone."""
+    notes: list[str]
+    """What stands below that table."""
     sentences: list[str]
     """What each profile but the first changed."""
+    fail_if: list[str]
 
 
 def parse_report(text: str) -> Report:
     assert text.endswith("\n")
     lines = text.splitlines()
     table_begins = max(index for index, line in enumerate(lines) if not line) + 1
+    fail_if = [line for line in lines[table_begins:] if line.startswith("fail-if: ")]
     sentences = [line for line in lines[table_begins:] if SENTENCE.fullmatch(line)]
-    rows = lines[table_begins : len(lines) - len(sentences)]
-    table = [re.split(r" {2,}", line) for line in rows]
-    return Report(list(_parse_blocks(iter(lines[:table_begins]))), table, sentences)
+    rows = lines[table_begins : len(lines) - len(sentences) - len(fail_if)]
+    notes = [line for line in rows if NOTE.fullmatch(line)]
+    cells = [re.split(r" {2,}", line) for line in rows[: len(rows) - len(notes)]]
+    profiles = next((index for index, row in enumerate(cells) if row[0].startswith("against ")), len(cells))
+    blocks = list(_parse_blocks(iter(lines[:table_begins])))
+    return Report(blocks, cells[:profiles], cells[profiles:], notes, sentences, fail_if)
 
 
 def _parse_blocks(lines: Iterator[str]) -> Iterator[Block]:
@@ -290,6 +300,43 @@ RUN_SCHEMA: Final = {
     ],
 }  # fmt: skip
 
+_CENTRE: Final = _closed(
+    runs=_COUNT,
+    median=_FIGURE,
+    interval={"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+)
+
+
+def figures_schema(a: str, b: str) -> dict[str, Any]:
+    """The figures of a comparison whose sides go by these keys."""
+    figure = _closed(
+        unit={"enum": ["ms", "/s", "%"]},
+        **{a: _CENTRE, b: _CENTRE},
+        change={"type": ["number", "null"]},
+        change_percent={"type": ["number", "null"]},
+        p={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        verdict={"enum": ["better", "worse", "~", "too few runs to tell"]},
+    )
+    return _closed(**dict.fromkeys(("wall", "p50", "p99", "throughput", "failed"), figure))
+
+
+def left_out_schema(a: str, b: str) -> dict[str, Any]:
+    """Runs that were left out of a comparison."""
+    return {
+        "type": "array",
+        "items": _closed(
+            side={"enum": [a, b]}, run={"type": "integer", "minimum": 1}, reason={"enum": ["interrupted", "untrusted"]}
+        ),
+    }
+
+
+FAIL_IF_SCHEMA: Final = {
+    "type": "array",
+    "items": _closed(
+        fail_if={"type": "string"}, passed={"type": ["boolean", "null"]}, reason={"type": "string", "minLength": 1}
+    ),
+}
+
 _PAIR: Final = _closed(base=_FIGURE, profile=_FIGURE, difference={"type": ["number", "null"]})
 
 COMPARISON_SCHEMA: Final = _closed(
@@ -318,6 +365,9 @@ COMPARISON_SCHEMA: Final = _closed(
             median_wall_ms=_PAIR,
             median_p50_ms=_PAIR,
             median_over=_PAIR,
+            figures=figures_schema("base", "profile"),
+            left_out=left_out_schema("base", "profile"),
+            fail_if=FAIL_IF_SCHEMA,
         ),
     },
 )

@@ -200,6 +200,55 @@ def test_json_compares_each_with_the_first(document: Any) -> None:
         assert pair["difference"] == pytest.approx(pair["profile"] - pair["base"], abs=0.002)
 
 
+def test_each_is_held_against_the_first(text: Printed) -> None:
+    """By their changes alone: two runs are too few for more."""
+    heading, *rows = text.report.against
+    assert heading == ["against threads:threads=2,backlog=50", "wall", "p50", "p99", "throughput", "failed"]
+    assert [row[0] for row in rows] == ["async:workers=2", "async-threadpool"]
+    for row in rows:
+        assert all(re.fullmatch(r"[+-]\d+\.\d%|0%|n/a", cell) for cell in row[1:])
+    for spec in ("async:workers=2", "async-threadpool"):
+        assert any(note.startswith(f"{spec}: too few runs to tell (") for note in text.report.notes)
+
+
+def test_json_says_what_a_comparison_comes_to(document: Any) -> None:
+    (comparison,) = document["comparisons"]
+    left_out = [run["side"] for run in comparison["left_out"]]
+    for name, figure in comparison["figures"].items():
+        assert figure["base"]["runs"] == 2 - left_out.count("base"), name
+        assert figure["profile"]["runs"] == 2 - left_out.count("profile"), name
+        assert (figure["p"], figure["verdict"]) == (None, "too few runs to tell")
+    assert comparison["fail_if"] == []
+
+
+def test_a_bound_that_is_not_passed_is_exit_1(place: Place) -> None:
+    """Waits five times as long; only runs in which the generator was quick enough count, so there are some to spare."""
+    arguments = ["compare", "calibrated:service_ms=20", "calibrated:service_ms=100", "--path", "/sleep", "--n", "10"]
+    bounds = ["--fail-if", "p99 worse by 50%", "--fail-if", "failed worse"]
+    ended = place.run(*arguments, "--runs", "8", *bounds)
+    report = parse_report(ended.stdout)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    slower, failures = report.fail_if
+    assert slower.startswith("fail-if: calibrated:service_ms=100, p99 worse by 50%: ")
+    if "too few runs to tell" in slower:
+        assert "not judged" in slower
+        assert any("left out: the generator was the bottleneck" in note for note in report.notes)
+    else:
+        assert re.search(r": failed, \+\d+\.\d% \(p[=<]", slower)
+        assert failures.endswith("failed worse: passed, no difference seen, 0% (p=1)")
+        assert re.search(r" worse$", report.against[1][3])
+    place.assert_empty()
+
+
+def test_a_format_without_place_for_bounds_tells_them_on_stderr(place: Place) -> None:
+    ended = place.run(
+        "compare", "async", "async", "--path", "/json", "--n", "5", "--output-format", "csv", "--fail-if", "p50 worse"
+    )
+    assert ended.returncode == 1
+    assert ended.stdout.startswith(CSV_HEADER)
+    assert re.fullmatch(r"fail-if: async, p50 worse: not judged, too few runs to tell \(.+\)\n", ended.stderr)
+
+
 def test_csv_to_a_file_and_nothing_else_anywhere(place: Place, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     ended = place.run(
