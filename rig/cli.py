@@ -16,6 +16,7 @@ from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
+from rig.report_cli import REPORT_EXAMPLES, report
 from rig.tasks.errors import TasksError
 from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
 from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
@@ -85,6 +86,7 @@ app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
 app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
+app.command(epilog=REPORT_EXAMPLES)(report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
