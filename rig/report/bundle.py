@@ -7,7 +7,6 @@ it while this one reads the runs: `python -m rig.report.bundle`.
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,9 @@ from servers.builds import cache
 
 VEGA_LITE: Final = "6.4"
 """The version that Altair's charts are written for, of those that vl-convert has."""
+
+_SNIPPET: Final = "window.vegaEmbed = vegaEmbed;"
+"""What is to be had of it in a page."""
 
 
 @contextlib.contextmanager
@@ -45,7 +47,7 @@ def javascript() -> Iterator[Callable[[], str]]:
 def _made() -> str:
     import vl_convert
 
-    return vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    return vl_convert.javascript_bundle(_SNIPPET, VEGA_LITE)
 
 
 def _keep(file: Path) -> None:
@@ -53,7 +55,7 @@ def _keep(file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as part:
         part.write(_made())
-    os.replace(part.name, file)
+    Path(part.name).replace(file)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Numbers -> Vega-Lite, as plain data. A chart has neither title nor width of its own: the page and the files give them."""
+"""Numbers -> Vega-Lite, as plain data. A chart has no title and no width: the page and the files give them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ DASHES: Final = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 1), (1, 3), (10, 2), 
 """Of the profiles, in order: a line is known by either."""
 
 _HEIGHT: Final = 260
+_APART: Final = 4
+"""Points: lines less high touch, for a gap between them would only shimmer."""
 _PANEL_HEIGHT: Final = 110
 _ROW_HEIGHT: Final = 34
 _TIME: Final = "time since the release, ms"
@@ -42,7 +44,8 @@ def timeline(rows: Timeline, span_ms: float, description: str) -> Spec:
     Each colour is a single broken line, not a mark a request: thousands of them stay light in a page.
     """
     colour = alt.Scale(domain=list(STAGES), range=list(STAGE_COLOURS))
-    thickness = min(max(0.9 * _HEIGHT / max(rows.drawn, 1), 0.5), 12)
+    height = _HEIGHT / max(rows.drawn, 1)
+    thickness = min(max(height * (0.85 if height >= _APART else 1.05), 0.5), 12)
     data = _stretches(rows)
     chart = _base(data, {"x": "number", "y": "number"}, description).mark_line(
         strokeWidth=thickness,
@@ -190,9 +193,9 @@ def _short(value: float | np.float64) -> str:
     return f"{value:.6g}"
 
 
-def _plain(chart: alt.Chart | alt.LayerChart) -> Spec:
+def _plain(chart: alt.Chart | alt.LayerChart | alt.FacetChart) -> Spec:
     """As Vega-Lite has it, for any place: without the defaults that Altair adds."""
-    spec: Spec = chart.to_dict()
+    spec: Spec = chart.to_dict(validate=False)  # takes most of the time; what is drawn here is fixed, and tested
     spec.pop("config", None)
     spec["width"] = "container"
     return spec

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from loadgen.outcome import Outcome
-from loadgen.samples import MISSING, Samples
+from loadgen.samples import MISSING, Ints, Samples
 from rig.report import charts, frames
 from rig.report.frames import Curve
-from rig.report.median import LEAST_RUNS
+from rig.report.median import LEAST_RUNS, Median
 from rig.report.saved import SavedRunOfProfile
 from rig.report.sides import Side
 
@@ -52,18 +52,35 @@ class Figure:
     """Said where it cannot be seen."""
     spec: charts.Spec
     table: Table
+    stages: tuple[str, ...] = ()
+    """The stages of requests that it shows."""
+    place: str = ""
+    """The title where it stands below its profile's name; else empty."""
+
+    @property
+    def heading(self) -> str:
+        """The title on the page."""
+        return self.place or self.title
 
 
 def timelines(side: Side, position: int) -> Iterator[Figure]:
     """Each run of a profile as its requests went, all on the time axis of the longest."""
-    shown = [(run, _ordered(side, run.samples)) for run in side.profile.runs if run.samples is not None]
-    drawings = [(run, ordered, frames.timeline(ordered)) for run, ordered in shown if len(ordered)]
+    shown = [(number, _ordered(side, samples)) for number, samples in side.samples.items()]
+    drawings = [(number, ordered, frames.timeline(ordered)) for number, ordered in shown if len(ordered)]
     span_ms = max((rows.span_ms for _, _, rows in drawings), default=0.0)
-    for run, ordered, rows in drawings:
-        title = f"{side.label}, run {run.number}"
+    for number, ordered, rows in drawings:
+        title = f"{side.label}, run {number}"
         description = f"{title}: each request from begun to done, coloured by stage. {_stage_words(ordered)}"
         spec = charts.timeline(rows, span_ms, description)
-        yield Figure(f"requests-{position + 1}-{run.number}", title, description, spec, _requests_table(ordered))
+        yield Figure(
+            f"requests-{position + 1}-{number}",
+            title,
+            description,
+            spec,
+            _requests_table(ordered),
+            stages=tuple(frames.STAGES[stage] for stage in np.unique(rows.stage)),
+            place=f"Run {number}",
+        )
 
 
 def response_times(sides: Sequence[Side]) -> Iterator[Figure]:
@@ -72,15 +89,12 @@ def response_times(sides: Sequence[Side]) -> Iterator[Figure]:
     known = {label: values for label, values in times.items() if len(values)}
     if not known:
         return
-    rows = tuple(
-        (
-            f"{quantile:.1%}",
-            *(float(values[min(len(values) - 1, int(quantile * len(values)))]) for values in known.values()),
-        )
-        for quantile in _QUANTILES
-    )
-    table = Table(("percentile", *(f"{label}, ms" for label in known)), rows)
-    middles = "; ".join(f"{label} p50 {row:,.0f} ms" for label, row in zip(known, rows[2][1:], strict=True))
+    rows: list[tuple[Cell, ...]] = []
+    for quantile in _QUANTILES:
+        at = [float(values[min(len(values) - 1, int(quantile * len(values)))]) for values in known.values()]
+        rows.append((f"{quantile:.1%}", *at))
+    table = Table(("percentile", *(f"{label}, ms" for label in known)), tuple(rows))
+    middles = "; ".join(f"{label} p50 {values[len(values) // 2]:,.0f} ms" for label, values in known.items())
     description = f"Response time by percentile: {middles}."
     curves = {label: frames.percentiles(values) for label, values in known.items()}
     yield Figure("percentiles", "By percentile", description, charts.percentiles(curves, description), table)
@@ -92,13 +106,14 @@ def response_times(sides: Sequence[Side]) -> Iterator[Figure]:
 def over_time(sides: Sequence[Side]) -> Iterator[Figure]:
     """Panels on one time axis: of each profile the run whose wall is the median."""
     middle = {side.label: (side, run) for side in sides if (run := side.middle_run) is not None}
-    samples = {label: run.samples for label, (_, run) in middle.items() if run.samples is not None}
+    samples = {label: side.samples[run.number] for label, (side, run) in middle.items() if run.number in side.samples}
+    longest_ns = max((int(rows.done.max()) for rows in samples.values() if len(rows)), default=0)
     panels: list[tuple[str, str, dict[str, Curve], charts.Interpolation]] = [
         ("in-flight", "in flight", {label: frames.in_flight(rows) for label, rows in samples.items()}, "step-after"),
         (
             "completions",
             "done a second",
-            {label: frames.completions(rows) for label, rows in samples.items()},
+            {label: frames.completions(rows, longest_ns) for label, rows in samples.items()},
             "step-after",
         ),
     ]
@@ -124,16 +139,23 @@ def runs_of_each(sides: Sequence[Side]) -> Iterator[Figure]:
         medians = {side.label: side.median(figure) for side in sides}
         if not any(values.values()):
             continue
-        rows: list[tuple[Cell, ...]] = []
-        for label, middle in medians.items():
-            low, high = (middle and middle.interval) or (None, None)
-            each = ", ".join(f"{value:,.1f}" for value in values[label])
-            rows.append((label, middle and middle.value, low, high, each))
-        said = "; ".join(f"{row[0]} median {row[1]:,.0f}" for row in rows if row[1] is not None)
+        table = Table(("profile", "median", "interval from", "to", "each run"), tuple(_median_rows(values, medians)))
+        said = "; ".join(f"{label} median {middle.value:,.0f}" for label, middle in medians.items() if middle)
         description = f"{title} of each run: {said}."
         spec = charts.runs(values, medians, title, description)
-        table = Table(("profile", "median", "interval from", "to", "each run"), tuple(rows))
         yield Figure(f"runs-{figure.partition('_')[0]}", title[0].upper() + title[1:], description, spec, table)
+
+
+def _median_rows(
+    values: Mapping[str, Sequence[float]], medians: Mapping[str, Median | None]
+) -> Iterator[tuple[Cell, ...]]:
+    for label, middle in medians.items():
+        each = ", ".join(f"{value:,.1f}" for value in values[label])
+        if middle is None:
+            yield label, None, None, None, each
+        else:
+            low, high = middle.interval or (None, None)
+            yield label, middle.value, low, high, each
 
 
 def interval_words(sides: Sequence[Side]) -> str:
@@ -153,7 +175,11 @@ _RESOURCES: Final = (
 
 
 def _resource(side: Side, run: SavedRunOfProfile, column: str, scale: float) -> Curve:
-    known = [(int(row["at_ns"]), float(row[column])) for row in side.resources(run.number) if row.get(column)]
+    known = [
+        (int(row["at_ns"]), float(row[column]))
+        for row in side.resources.get((run.number, "server"), ())
+        if row.get(column)
+    ]
     known = [point for point in known if point[0] >= 0]
     at, value = (np.array([point[part] for point in known], dtype=np.float64) for part in (0, 1))
     return Curve(at / _NS_PER_MS, value * scale)
@@ -164,7 +190,7 @@ def _ordered(side: Side, samples: Samples) -> Samples:
 
 
 def _samples(side: Side) -> list[Samples]:
-    return [run.samples for run in side.whole_runs if run.samples is not None]
+    return [side.samples[run.number] for run in side.whole_runs if run.number in side.samples]
 
 
 def _stage_words(ordered: Samples) -> str:
@@ -192,7 +218,7 @@ def _requests_table(ordered: Samples) -> Table:
     )
 
 
-def _ms_cells(column: frames.Ints) -> list[float | None]:
+def _ms_cells(column: Ints) -> list[float | None]:
     return [None if value == MISSING else value / _NS_PER_MS for value in column.tolist()]
 
 

@@ -134,12 +134,15 @@ def in_flight(samples: Samples) -> Curve:
     return Curve(edges / _NS_PER_MS, np.array([*most, 0.0]))
 
 
-def completions(samples: Samples) -> Curve:
-    """Requests done a second, over time: each stretch's rate at its beginning, the last one's end with 0."""
+def completions(samples: Samples, longest_ns: int) -> Curve:
+    """Requests done a second, over time: each stretch's rate at its beginning, the last one's end with 0.
+
+    How long a stretch is goes by the longest run that stands beside it: rates over unequal ones do not compare.
+    """
     done = samples.done[samples.done != MISSING] / _NS_PER_MS
     if not len(done):
         return Curve(np.empty(0), np.empty(0))
-    width = _round_up(float(done.max()) / _BARS)
+    width = _round_up(longest_ns / _NS_PER_MS / _BARS)
     edges = np.arange(0, done.max() + 2 * width, width)
     counts, _ = np.histogram(done, edges)
     return Curve(edges[: len(counts) + 1], np.append(counts, 0) * 1000 / width)
@@ -147,7 +150,8 @@ def completions(samples: Samples) -> Curve:
 
 def _longest(lengths: Floats) -> NDArray[np.bool_]:
     """The longest stage of each request, which is drawn however short; shape as given, (stages, requests)."""
-    return np.arange(len(lengths))[:, None] == lengths.argmax(axis=0)
+    longest: NDArray[np.bool_] = np.arange(len(lengths))[:, None] == lengths.argmax(axis=0)
+    return longest
 
 
 def _round_up(width: float) -> float:

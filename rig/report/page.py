@@ -16,8 +16,8 @@ from rig.report.sides import Side
 
 _MEDIANS: Final = ("wall_ms", "p50_ms", "p99_ms", "max_ms", "throughput_rps", "over", "failed")
 _EVERY: Final = (
-    "requests", "ok", "failed", "wall_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms", "over",
-    "throughput_rps", "release_ms", "resent",
+    "requests", "ok", "failed", "wall_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms",
+    "over", "throughput_rps", "release_ms", "resent",
 )  # fmt: skip
 _FIXED: Final = ("cause", "requests", "sentence", "evidence")
 
@@ -59,8 +59,8 @@ def draw(sides: Sequence[Side]) -> Drawn:
         Group(
             "percentiles-and-share",
             "Response times",
-            "Ok requests of all runs together. The percentile axis is HdrHistogram's: each step to the right is a tail ten"
-            " times thinner.",
+            "Ok requests of all runs together. The percentile axis is HdrHistogram's: each step to the right is a tail"
+            " ten times thinner.",
             "wide",
             tuple(figures.response_times(sides)),
         ),
@@ -100,10 +100,10 @@ def page(saved: Sequence[SavedRun], sides: Sequence[Side], drawn: Drawn, bundle:
         doubts=words.doubts(saved, sides),
         sections=_sections(drawn),
         medians=_medians(sides),
-        every_run=_every_run(sides),
+        every=_EVERY,
         timelines=drawn.timelines,
         thinned=_thinned(sides),
-        stages=list(zip(frames.STAGES, charts.STAGE_COLOURS, strict=True)),
+        stages=_stages(drawn),
         groups=drawn.groups,
         styles=_styles(sides),
         failures=_failures(sides),
@@ -131,17 +131,9 @@ def _medians(sides: Sequence[Side]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for side in sides:
         medians = [side.median(figure) for figure in _MEDIANS]
-        rows.append((side.label, *(middle and middle.value for middle in medians), str(len(side.whole_runs))))
-    return Table(("profile", *_MEDIANS, "runs"), tuple(rows))
-
-
-def _every_run(sides: Sequence[Side]) -> Table:
-    rows = tuple(
-        (f"{side.label}, run {run.number}", *(run.data[figure] for figure in _EVERY))
-        for side in sides
-        for run in side.profile.runs
-    )
-    return Table(("run", *_EVERY), rows)
+        values = [None if middle is None else middle.value for middle in medians]
+        rows.append((side.label, len(side.whole_runs), *values))
+    return Table(("profile", "runs", *_MEDIANS), tuple(rows))
 
 
 def _failures(sides: Sequence[Side]) -> Table:
@@ -155,19 +147,25 @@ def _failures(sides: Sequence[Side]) -> Table:
     classes = list(dict.fromkeys(label for of_side in counts for label in of_side))
     if not classes:
         return Table((), ())
-    rows = (
+    rows: list[tuple[Cell, ...]] = [
         (side.label, *(of_side.get(label, 0) for label in classes)) for side, of_side in zip(sides, counts, strict=True)
-    )
+    ]
     return Table(("profile", *classes), tuple(rows))
 
 
 def _thinned(sides: Sequence[Side]) -> str:
-    most = max((len(run.samples) for side in sides for run in side.profile.runs if run.samples is not None), default=0)
+    most = max((len(samples) for side in sides for samples in side.samples.values()), default=0)
     if most <= frames.MOST_LINES:
         return "Every request is drawn."
     return (
         f"Of a run with more than {frames.MOST_LINES:,} requests, so many are drawn, at equal distances in that order."
     )
+
+
+def _stages(drawn: Drawn) -> list[tuple[str, str]]:
+    """The stages that are to be seen, with their colours."""
+    seen = {stage for _, of_side in drawn.timelines for figure in of_side for stage in figure.stages}
+    return [pair for pair in zip(frames.STAGES, charts.STAGE_COLOURS, strict=True) if pair[0] in seen]
 
 
 def _styles(sides: Sequence[Side]) -> list[tuple[str, str, str]]:

@@ -11,7 +11,7 @@ from rig.report.figures import Figure
 _WIDTH: Final = 760
 _CONFIG: Final = {
     "background": "white",
-    "legend": {"orient": "top", "columns": 3, "labelLimit": 360, "symbolType": "stroke"},
+    "legend": {"orient": "top", "columns": 3, "labelLimit": 360},
 }
 
 

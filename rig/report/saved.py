@@ -1,22 +1,30 @@
-"""A run folder as the report reads it: `result.json`, the samples, the resources. The one place that knows the files."""
+"""A run folder as the report reads it: `result.json`, samples, resources. The one place that knows the files."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from loadgen.errors import DataError
-from loadgen.samples import Samples
-from loadgen.store import read_profiles_csv
+from loadgen.outcome import Outcome
+from loadgen.samples import COLUMNS, MISSING, Samples
+from loadgen.store import CSV_HEADER, DTYPES
 
 RUNS: Final = Path("runs")
 
 _SCHEMA: Final = "rig-run/1"
+_HEADER: Final = ["profile", *CSV_HEADER]
+_OUTCOMES: Final = {outcome.label: int(outcome) for outcome in Outcome}
+
+_Rows = list[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +34,19 @@ class SavedRunOfProfile:
     number: int
     data: Mapping[str, Any]
     """As `result.json` has it."""
-    samples: Samples | None
-    """None where the folder has none of it."""
+    rows: Sequence[Sequence[str]] = field(repr=False)
+    """Its lines of the samples' file, from the first column of `Samples` on."""
+
+    @property
+    def samples(self) -> Samples:
+        """One row a request.
+
+        Raises:
+            DataError: there are none, or fewer than there were requests.
+        """
+        if len(self.rows) != self.data["requests"]:
+            raise DataError(f"run {self.number}: {len(self.rows):,} rows of {self.data['requests']:,}")
+        return _samples(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,7 @@ class SavedProfile:
 class SavedRun:
     """What a run folder holds."""
 
-    folder: Path
+    path: Path
     result: Mapping[str, Any]
     profiles: tuple[SavedProfile, ...]
     resources: tuple[Mapping[str, str], ...]
@@ -65,8 +84,8 @@ def load(path: Path) -> SavedRun:
         result = json.loads(file.read_text(encoding="utf-8"))
         if result["schema"] != _SCHEMA:
             raise DataError(f"{file}: its schema is {result['schema']!r}, not {_SCHEMA!r}")
-        samples = _samples(folder)
-        profiles = tuple(_profile(data, samples) for data in _profile_data(result))
+        lots = _lots(folder)
+        profiles = tuple(_profile(data, lots) for data in _profile_data(result))
         return SavedRun(folder, result, profiles, _resources(folder))
     except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{file}: not a saved run: {error}") from None
@@ -95,18 +114,50 @@ def _profile_data(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from step["profiles"]
 
 
-def _profile(data: Mapping[str, Any], samples: Mapping[tuple[str, int], Samples]) -> SavedProfile:
+def _profile(data: Mapping[str, Any], lots: dict[tuple[str, int], list[_Rows]]) -> SavedProfile:
     spec = data["profile"]
-    runs = tuple(SavedRunOfProfile(run["run"], run, samples.get((spec, run["run"]))) for run in data["runs"])
+    left = [lots.get((spec, run["run"]), []) for run in data["runs"]]
+    runs = tuple(
+        SavedRunOfProfile(run["run"], run, lot.pop(0) if lot else ())
+        for run, lot in zip(data["runs"], left, strict=True)
+    )
     return SavedProfile(spec, data.get("args", ""), data.get("limits", ""), data["plan"], runs)
 
 
-def _samples(folder: Path) -> dict[tuple[str, int], Samples]:
+def _lots(folder: Path) -> dict[tuple[str, int], list[_Rows]]:
+    """The lines of each run of each profile; several lots where a profile comes more than once."""
+    lots: dict[tuple[str, int], list[_Rows]] = {}
     file = folder / "samples.csv.gz"
     if not file.exists():
-        return {}
-    with gzip.open(file, "rt", encoding="utf-8", newline="") as rows:
-        return read_profiles_csv(rows)
+        return lots
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
+        rows = csv.reader(text)
+        if next(rows, [])[: len(_HEADER)] != _HEADER:
+            raise DataError(f"{file}: not a file of samples: line 1 must begin with {','.join(_HEADER)}")
+        lot: _Rows = []
+        key = ("", "")
+        for row in rows:
+            if row[2] == "0" or (row[0], row[1]) != key:
+                key, lot = (row[0], row[1]), []
+                lots.setdefault((row[0], int(row[1])), []).append(lot)
+            lot.append(row[3 : len(_HEADER)])
+    return lots
+
+
+def _samples(rows: Sequence[Sequence[str]]) -> Samples:
+    """Column by column: value by value would take longer than all the rest of a report."""
+    columns: dict[str, Any] = {
+        name: _column(name, values) for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True)
+    }
+    return Samples(**columns)
+
+
+def _column(name: str, values: Sequence[str]) -> NDArray[Any]:
+    if name == "outcome":
+        numbers = [_OUTCOMES[value] for value in values]
+    else:
+        numbers = [int(value) if value else MISSING for value in values]
+    return np.array(numbers, dtype=DTYPES[name])
 
 
 def _resources(folder: Path) -> tuple[Mapping[str, str], ...]:

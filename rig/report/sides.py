@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadgen.errors import DataError
+from loadgen.samples import Samples
 from rig.report import median
 from rig.report.saved import SavedProfile, SavedRun, SavedRunOfProfile
 
@@ -18,6 +22,11 @@ class Side:
     """Its own on the page."""
     saved: SavedRun
     profile: SavedProfile
+
+    samples: Mapping[int, Samples]
+    """By the number of the run; none of a run whose rows were not all kept."""
+    resources: Mapping[tuple[int, str], list[Mapping[str, str]]]
+    """The rows of `resources.csv` by run and side."""
 
     @property
     def whole_runs(self) -> list[SavedRunOfProfile]:
@@ -39,11 +48,6 @@ class Side:
         """The median of a figure over the whole runs."""
         return median.of_runs(self.values(figure))
 
-    def resources(self, run: int, side: str = "server") -> list[Mapping[str, str]]:
-        """The rows of `resources.csv` of one run."""
-        key = (self.profile.spec, str(run), side)
-        return [row for row in self.saved.resources if (row["profile"], row["run"], row["side"]) == key]
-
     @property
     def findings(self) -> Sequence[tuple[int, Mapping[str, Any]]]:
         """Each finding with the number of its run."""
@@ -57,13 +61,31 @@ def sides(saved: Sequence[SavedRun]) -> list[Side]:
         for run in saved
         for profile in run.profiles
     ]
+    resources = {run.path: _resources(run) for run in saved}
     labels = _distinct(label for label, _, _ in found)
-    return [Side(label, run, profile) for label, (_, run, profile) in zip(labels, found, strict=True)]
+    return [
+        Side(label, run, profile, dict(_samples(profile)), resources[run.path][profile.spec])
+        for label, (_, run, profile) in zip(labels, found, strict=True)
+    ]
 
 
 def name(profile: SavedProfile) -> str:
     """The spec, or the URL where no profile of ours was measured."""
     return profile.spec or str(profile.plan["url"])
+
+
+def _samples(profile: SavedProfile) -> Iterator[tuple[int, Samples]]:
+    for run in profile.runs:
+        with contextlib.suppress(DataError):
+            yield run.number, run.samples
+
+
+def _resources(saved: SavedRun) -> Mapping[str, Mapping[tuple[int, str], list[Mapping[str, str]]]]:
+    """The rows by profile, then by run and side."""
+    found: dict[str, dict[tuple[int, str], list[Mapping[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    for row in saved.resources:
+        found[row["profile"]][int(row["run"]), row["side"]].append(row)
+    return found
 
 
 def _distinct(labels: Iterable[str]) -> list[str]:

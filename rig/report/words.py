@@ -28,7 +28,9 @@ def answer(saved: Sequence[SavedRun], sides: Sequence[Side]) -> str:
     compared = [comparison for run in saved for comparison in run.result.get("comparisons", ())]
     if not sides:
         return "Nothing was measured."
-    condition = _sentence_begun(load(sides[0].profile.plan))
+    plan = sides[0].profile.plan
+    runs = "1 run" if plan["runs"] == 1 else f"{plan['runs']} runs each"
+    condition = f"{_sentence_begun(load(plan))}, {runs}"
     if compared:
         return f"{condition}: {max(compared, key=_change)['sentence']}."
     findings = [finding for _, finding in sides[0].findings]
@@ -59,7 +61,10 @@ def doubts(saved: Sequence[SavedRun], sides: Sequence[Side]) -> list[str]:
                 [r for r in side.profile.runs if not r.data["trusted"]],
             ),
             ("interrupted, and in no median", [r for r in side.profile.runs if r.data["interrupted"]]),
-            ("without samples, and in no chart of requests", [r for r in side.profile.runs if r.samples is None]),
+            (
+                "without samples, and in no chart of requests",
+                [r for r in side.profile.runs if r.number not in side.samples],
+            ),
         ):
             if runs:
                 numbers = ", ".join(str(run.number) for run in runs)
@@ -101,7 +106,7 @@ def commands(saved: Sequence[SavedRun]) -> list[str]:
     """What repeats the measurement, and what makes this page."""
     return [
         *(shlex.join(run.result["command"]) for run in saved),
-        shlex.join(["rig", "report", *(str(run.folder.name) for run in saved)]),
+        shlex.join(["rig", "report", *(str(run.path.name) for run in saved)]),
     ]
 
 
@@ -151,15 +156,15 @@ def _more_load(plan: Mapping[str, Any]) -> str:
 def _work(plan: Mapping[str, Any]) -> str:
     path = "/" + str(plan["url"]).partition("://")[2].partition("/")[2]
     return (
-        f"{plan['method']} {path}, {plan['body_bytes']:,} bytes sent. Ok: a complete, well-formed response with a status"
-        f" below 400 within {plan['timeout_s']:g} s."
+        f"{plan['method']} {path}, {plan['body_bytes']:,} bytes sent. Ok: a complete, well-formed response with a"
+        f" status below 400 within {plan['timeout_s']:g} s."
     )
 
 
 def _procedure(plan: Mapping[str, Any]) -> str:
     return (
-        f"{plan['warmup']} warm-up runs, {plan['runs']} measured, {plan['pause_s']:g} s between runs. Medians over the runs;"
-        " percentile q of n sorted values is the one at index floor(q n)."
+        f"{plan['warmup']} warm-up runs, {plan['runs']} measured, {plan['pause_s']:g} s between runs. Medians over the"
+        " runs; percentile q of n sorted values is the one at index floor(q n)."
     )
 
 
@@ -167,13 +172,14 @@ def _result(side: Side) -> str:
     runs = [run.data for run in side.profile.runs]
     requests, ok, failed = (sum(int(run[key]) for run in runs) for key in ("requests", "ok", "failed"))
     gave_up = sum(int(run["failures"].get(name, 0)) for run in runs for name in ("timeout", "connect-timeout"))
-    return f"{side.label}: {requests:,} requests, {ok:,} ok, {failed:,} failed, {gave_up:,} of them timed out. All runs are below."
+    counts = f"{requests:,} requests, {ok:,} ok, {failed:,} failed, {gave_up:,} of them timed out"
+    return f"{side.label}: {counts}. Raw: every run in the table above, every request in the run's folder."
 
 
 def _resources(side: Side) -> str:
     peaks = []
     for column, words in _PEAKS.items():
-        rows = (row for run in side.profile.runs for row in side.resources(run.number))
+        rows = (row for (_, end), of_run in side.resources.items() if end == "server" for row in of_run)
         values = [float(row[column]) for row in rows if row.get(column)]
         if values:
             peaks.append(words.format(max(values) / (_MIB if column == "rss_bytes" else 1)))
