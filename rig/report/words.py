@@ -24,15 +24,21 @@ _MIB: Final = 2**20
 
 
 def answer(saved: Sequence[SavedRun], sides: Sequence[Side]) -> str:
-    """One sentence with its condition: the comparison that changed the wall most, or what was found of one profile."""
+    """One sentence with its condition: the comparison that changed the wall most, or what was found of one profile.
+
+    A comparison with a profile that failed requests comes behind the others: it was quick with what it refused.
+    """
     compared = [comparison for run in saved for comparison in run.result.get("comparisons", ())]
+    failing = {side.profile.spec for side in sides if _failed(side)}
     if not sides:
         return "Nothing was measured."
     plan = sides[0].profile.plan
     runs = "1 run" if plan["runs"] == 1 else f"{plan['runs']} runs each"
     condition = f"{_sentence_begun(load(plan))}, {runs}"
     if compared:
-        return f"{condition}: {max(compared, key=_change)['sentence']}."
+        return (
+            f"{condition}: {max(compared, key=lambda each: (not _specs(each) & failing, _change(each)))['sentence']}."
+        )
     findings = [finding for _, finding in sides[0].findings]
     if not findings:
         return f"{condition}: no cause was found."
@@ -55,6 +61,11 @@ def doubts(saved: Sequence[SavedRun], sides: Sequence[Side]) -> list[str]:
         if not run.result["complete"]
     ]
     for side in sides:
+        if failed := _failed(side):
+            requests = sum(int(run.data["requests"]) for run in side.profile.runs)
+            said.append(
+                f"{side.label}: {failed:,} of {requests:,} requests failed; its response times are of the others."
+            )
         for word, runs in (
             (
                 "not to be trusted: the generator was the bottleneck",
@@ -108,6 +119,15 @@ def commands(saved: Sequence[SavedRun]) -> list[str]:
         *(shlex.join(run.result["command"]) for run in saved),
         shlex.join(["rig", "report", *(str(run.path.name) for run in saved)]),
     ]
+
+
+def _specs(comparison: Mapping[str, Any]) -> set[str]:
+    return {comparison["base"], comparison["profile"]}
+
+
+def _failed(side: Side) -> int:
+    """Failed requests of all runs."""
+    return sum(int(run.data["failed"]) for run in side.profile.runs)
 
 
 def _change(comparison: Mapping[str, Any]) -> float:
