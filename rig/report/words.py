@@ -109,7 +109,8 @@ def sheet(saved: Sequence[SavedRun], sides: Sequence[Side]) -> Iterator[tuple[st
     yield "Work", _each(map(_work, plans), sides)
     yield "Limits", [f"{side.label}: {side.profile.limits or 'not known'}" for side in sides]
     yield "Procedure", _each(map(_procedure, plans), sides)
-    yield "Results", [_result(side) for side in sides]
+    raw = "Raw: every run in the table above, every request in samples.csv.gz of the run's folder."
+    yield "Results", [*map(_result, sides), raw]
     yield "Resources", [_resources(side) for side in sides]
 
 
@@ -193,7 +194,7 @@ def _result(side: Side) -> str:
     requests, ok, failed = (sum(int(run[key]) for run in runs) for key in ("requests", "ok", "failed"))
     gave_up = sum(int(run["failures"].get(name, 0)) for run in runs for name in ("timeout", "connect-timeout"))
     counts = f"{requests:,} requests, {ok:,} ok, {failed:,} failed, {gave_up:,} of them timed out"
-    return f"{side.label}: {counts}. Raw: every run in the table above, every request in the run's folder."
+    return f"{side.label}: {counts}."
 
 
 def _resources(side: Side) -> str:
