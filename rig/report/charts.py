@@ -24,7 +24,7 @@ DASHES: Final = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 1), (1, 3), (10, 2), 
 
 _HEIGHT: Final = 260
 _APART: Final = 4
-"""Points: lines less high touch, for a gap between them would only shimmer."""
+"""Points: lines less high overlap, for what is between them would only shimmer."""
 _PANEL_HEIGHT: Final = 110
 _ROW_HEIGHT: Final = 34
 _TIME: Final = "time since the release, ms"
@@ -43,9 +43,11 @@ def timeline(rows: Timeline, span_ms: float, description: str) -> Spec:
 
     Each colour is a single broken line, not a mark a request: thousands of them stay light in a page.
     """
-    colour = alt.Scale(domain=list(STAGES), range=list(STAGE_COLOURS))
+    seen = np.unique(rows.stage).tolist()
+    stages = [STAGES[stage] for stage in seen]
+    colour = alt.Scale(domain=stages, range=[STAGE_COLOURS[stage] for stage in seen])
     height = _HEIGHT / max(rows.drawn, 1)
-    thickness = min(max(height * (0.85 if height >= _APART else 1.05), 0.5), 12)
+    thickness = min(max(height * (0.85 if height >= _APART else 1.6), 0.5), 12)
     data = _stretches(rows)
     chart = _base(data, {"x": "number", "y": "number"}, description).mark_line(
         strokeWidth=thickness,
@@ -56,7 +58,7 @@ def timeline(rows: Timeline, span_ms: float, description: str) -> Spec:
         chart.encode(
             x=_time(span_ms),
             y=alt.Y("y:Q", title="requests", scale=alt.Scale(domain=[rows.requests, 0], nice=False), axis=_axis()),
-            color=alt.Color("stage:N", scale=colour, title=None, sort=list(STAGES)),
+            color=alt.Color("stage:N", scale=colour, title=None, sort=stages),
         ).properties(height=_HEIGHT)
     )
 

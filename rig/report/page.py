@@ -54,7 +54,7 @@ class Drawn:
 def draw(sides: Sequence[Side]) -> Drawn:
     """The charts of all profiles; one that has no data is left out."""
     timelines = ((side, tuple(figures.timelines(side, position))) for position, side in enumerate(sides))
-    middle = "Of each profile the run whose wall is the median one, the lower of two. Done are the ok and the failed requests."
+    middle = "Of each profile the run whose wall is the median one, the lower of two. Done are ok and failed requests."
     groups = (
         Group(
             "percentiles-and-share",

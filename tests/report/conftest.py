@@ -9,6 +9,11 @@ from tests.report.support import compared
 from tests.rig.support import Place
 
 
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of a real comparison. Nobody writes to it."""

@@ -18,7 +18,10 @@ SPECS: Final = ("calibrated:limit=3,service_ms=60", "calibrated:limit=6,service_
 RUNS: Final = 3
 
 _LOAD: Final = ("--n", "12", "--runs", str(RUNS), "--over", "100ms")
-_RESOURCES: Final = "profile,run,at_ns,side,cpu_percent,rss_bytes,threads,descriptors,context_switches,queue,in_flight,waiting,gc_pause_ms"
+_RESOURCES: Final = (
+    "profile,run,at_ns,side,cpu_percent,rss_bytes,threads,descriptors,context_switches,queue,in_flight,waiting,"
+    "gc_pause_ms"
+)
 
 
 def compared(place: Place, folder: Path) -> Path:
@@ -34,10 +37,8 @@ def compared(place: Place, folder: Path) -> Path:
         for run in profile["runs"]:
             for step in range(4):
                 at = f'"{profile["profile"]}",{run["run"]},{step * 50_000_000}'
-                rows += (
-                    f"{at},server,{10 * step},{2**20 * (20 + step)},5,30,7,{3 - step},,,",
-                    f"{at},client,9,,,,,,,,",
-                )
+                rows.append(f"{at},server,{10 * step},{2**20 * (20 + step)},5,30,7,{3 - step},,,")
+                rows.append(f"{at},client,9,,,,,,,,")
     (folder / "resources.csv").write_text("\n".join(rows) + "\n")
     return folder
 

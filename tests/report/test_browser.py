@@ -30,9 +30,9 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide", "narrow"])
+@pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["wide", "narrow"])
 def opened(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Iterator[Page]:
-    """The report with all charts drawn, on a wide light screen and a narrow dark one. What went wrong fails the test."""
+    """The report with all charts drawn, on a wide light screen and a narrow dark one. Ends with what went wrong."""
     width, scheme = request.param
     wrong: list[str] = []
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -110,3 +110,4 @@ def test_text_is_dark_on_light_and_light_on_dark(opened: Page) -> None:
         assert (ink > paper + 300) == dark
         assert (paper > ink + 300) != dark
         opened.emulate_media(media="print")
+    opened.emulate_media(media="screen")

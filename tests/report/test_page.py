@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +82,13 @@ def test_headings_are_in_order(report: Path) -> None:
     levels = [int(level) for level in re.findall(r"<h(\d)", own_part(report.read_text()))]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 def test_what_stands_in_a_run_is_never_markup(folder: Path, tmp_path: Path) -> None:
     data = result(folder)
     data["profiles"][0]["profile"] = data["comparisons"][0]["base"] = "<script>alert(1)</script>"
-    write(tmp_path / "run", data, ["rig", "<b>"], "profile\n")
+    write(tmp_path / "run", data, ["rig", "<b>"], csv_text({}))
     write_report([tmp_path / "run"], tmp_path / "report.html")
     page = own_part((tmp_path / "report.html").read_text())
     assert "alert(1)" in page
@@ -133,13 +134,13 @@ def long_run(seed: int) -> Samples:
     begun = np.sort(numbers.uniform(0, 10e9, 10_000)).astype(np.int64)
     took = (20e6 + numbers.exponential(5e6, 10_000)).astype(np.int64)
     one = samples_of(ok_rows(*[0] * 10_000))
-    columns = {"due": begun, "begun": begun, "connected": begun + 100_000, "first_byte": begun + took}
+    columns: dict[str, Any] = {"due": begun, "begun": begun, "connected": begun + 100_000, "first_byte": begun + took}
     rest = {name: getattr(one, name) for name in ("bytes_in", "status", "outcome", "reused", "resent")}
     return Samples(**columns, done=begun + took + 50_000, **rest)
 
 
 def test_a_large_report_is_made_quickly_and_stays_small(folder: Path, tmp_path: Path) -> None:
-    """Under 5 s and 8 MB where nothing else runs; the bound here is for a busy machine, and the bundle's first making."""
+    """Under 5 s and 8 MB where nothing else runs; the bound is for a busy machine and a bundle not yet made."""
     data = result(folder)
     for profile in data["profiles"]:
         profile["plan"]["kind"] = "closed"
