@@ -68,7 +68,7 @@ def percentiles(curves: Mapping[str, Curve], description: str) -> Spec:
     furthest = max((float(curve.x.max()) for curve in curves.values() if len(curve.x)), default=10.0)
     ticks = [1 / (1 - quantile) for quantile in _QUANTILES if 1 / (1 - quantile) <= max(furthest, 10) * 1.001]
     axis = alt.Axis(
-        values=ticks, labelExpr="format((1 - 1 / datum.value) * 100, '.6~g') + ' %'", labelOverlap=True, grid=True
+        values=ticks, labelExpr="format((1 - 1 / datum.value) * 100, '.6~g') + ' %'", labelOverlap="greedy", grid=True
     )
     return _lines(
         curves,

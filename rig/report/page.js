@@ -4,6 +4,8 @@
   const config = {
     background: "transparent",
     autosize: { type: "fit-x", contains: "padding" },
+    // Room for the last label of a time axis, which is as wide as its number.
+    padding: { left: 4, top: 4, right: 18, bottom: 6 },
     legend: { disable: true },
     view: { stroke: null },
     axis: { labelFontSize: 11, titleFontSize: 11, titleFontWeight: "normal" },

@@ -9,6 +9,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
 
+import numpy as np
+
+from loadgen.samples import MISSING
 from rig.report import charts, figures, frames, words
 from rig.report.figures import Cell, Figure, Table
 from rig.report.saved import SavedRun
@@ -154,12 +157,16 @@ def _failures(sides: Sequence[Side]) -> Table:
 
 
 def _thinned(sides: Sequence[Side]) -> str:
-    most = max((len(samples) for side in sides for samples in side.samples.values()), default=0)
-    if most <= frames.MOST_LINES:
-        return "Every request is drawn."
-    return (
+    """Which requests are not drawn."""
+    runs = [samples for side in sides for samples in side.samples.values()]
+    never = sum(int(np.count_nonzero(samples.begun == MISSING)) for samples in runs)
+    left_out = f" {never:,} requests were never begun, and have no line." if never else ""
+    if max(map(len, runs), default=0) <= frames.MOST_LINES:
+        return f"Every request that was begun is drawn.{left_out}"
+    most = (
         f"Of a run with more than {frames.MOST_LINES:,} requests, so many are drawn, at equal distances in that order."
     )
+    return most + left_out
 
 
 def _stages(drawn: Drawn) -> list[tuple[str, str]]:

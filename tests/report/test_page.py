@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from loadgen.errors import DataError
-from loadgen.samples import Samples
+from loadgen.samples import MISSING, Samples
 from rig.report import write_report
 from rig.report.saved import load
 from tests.loadgen.make import ok_rows, samples_of
@@ -187,3 +187,11 @@ def test_a_damaged_folder_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "result.json").write_text(text)
     with pytest.raises(DataError, match=r"result\.json"):
         load(tmp_path)
+
+
+def test_requests_that_were_never_begun_are_told_of(folder: Path, tmp_path: Path) -> None:
+    never = dict.fromkeys(("due", "begun", "connected", "first_byte", "done"), MISSING)
+    rows = samples_of([*ok_rows(*[60] * 10), never, never])
+    write(tmp_path / "run", result(folder), [], csv_text({(SPECS[0], 1): rows}))
+    write_report([tmp_path / "run"], tmp_path / "report.html")
+    assert "2 requests were never begun, and have no line." in (tmp_path / "report.html").read_text()
