@@ -17,6 +17,7 @@ from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.diff_cli import DIFF_EXAMPLES, diff
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
+from rig.report_cli import REPORT_EXAMPLES, report
 from rig.run_cli import RUN_EXAMPLES, run, scenarios
 from rig.tasks.errors import TasksError
 from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
@@ -92,6 +93,7 @@ app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
 app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
 app.command(epilog=DIFF_EXAMPLES)(diff)
+app.command(epilog=REPORT_EXAMPLES)(report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
