@@ -120,6 +120,7 @@ def run_data(run: Run, plan: Plan) -> dict[str, Any]:
             "lost_workers": run.use.lost_workers,
         },
         "cluster": None if run.skew is None else cluster_data(run.skew),
+        "resources": None if run.resources is None else run.resources.data(),
         "findings": [finding_data(finding) for finding in run.findings],
         "objectives": [verdict.data() for verdict in run.verdicts(plan.objectives)],
     }

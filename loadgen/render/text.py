@@ -106,6 +106,8 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
     """All lines of a run."""
     yield run_heading(plan, run)
     yield metrics_line(run.summary)
+    if run.resources is not None and (line := run.resources.line()) is not None:
+        yield line
     if (line := service_line(run.summary)) is not None:
         yield line
     if plan.server_timing:
