@@ -35,7 +35,7 @@ class Look(NamedTuple):
     threads: int | None
     descriptors: int | None
     context_switches: int | None
-    """How often its threads were given a CPU since the run began; of those that have ended, until they were last seen."""
+    """How often its threads were given a CPU since the run began; of one that has ended, until it was last seen."""
     queue: int | None
     """Connections in the accept queue of its port."""
     in_flight: int | None
