@@ -20,7 +20,7 @@ _SIZE_TELLS: Final = tuple(int(part) for part in re.findall(r"\d+", os.uname().r
 """From Linux 6.2 on, the size of /proc/PID/fd is the number of descriptors; before, they have to be listed."""
 _FINDING_SHARE: Final = 0.002
 """Of one core, for finding out which processes there are."""
-_COUNTING_SHARE: Final = 0.005
+_COUNTING_SHARE: Final = 0.003
 """Of one core, for asking each thread how often it was given a CPU."""
 
 
