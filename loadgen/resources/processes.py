@@ -1,6 +1,6 @@
 """What is to be seen of processes, from /proc and their CPU clocks: quick enough to be done 20 times a second.
 
-psutil tells the same, but takes ten times as long for it; of CPU time it has what the kernel rounds to 10 ms.
+psutil tells the same, but takes three times as long for it; of CPU time it has what the kernel rounds to 10 ms.
 """
 
 from __future__ import annotations

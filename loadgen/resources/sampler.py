@@ -139,13 +139,9 @@ def main() -> None:
         orders += data
         while b"\n" in orders:
             line, _, orders = orders.partition(b"\n")
-            answer: dict[str, Any] = {}
-            if line == b"end":
-                if watching is not None:
-                    answer, watching = watching.end(), None
-            else:
-                watching = Watching(json.loads(line))
-            sys.stdout.write(json.dumps(answer) + "\n")
+            seen = {} if watching is None else watching.end()  # also where the run before was not told to have ended
+            watching = None if line == b"end" else Watching(json.loads(line))
+            sys.stdout.write(json.dumps(seen) + "\n")
             sys.stdout.flush()
 
 

@@ -60,10 +60,11 @@ class Sampler:
                 _opened(pipe).close()
         try:
             process.wait(_END_PATIENCE_S)
-        except BaseException:
+        except subprocess.TimeoutExpired:
+            pass
+        finally:  # also at a second Ctrl-C
             process.kill()
             process.wait()
-            raise
 
     @property
     def pid(self) -> int | None:

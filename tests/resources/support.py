@@ -26,7 +26,7 @@ def burst(server: RunningServer, sampler: Sampler, path: str, requests: int) -> 
     plan = Plan(Target.parse(f"{server.url}{path}"), Workload(requests, requests))
     with Session(plan, sampler=sampler, watched=watched(server)) as session:
         run = session.run(1)
-    assert run.summary.ok == requests
+    assert run.summary.ok == requests, run.summary.failures
     return run
 
 
