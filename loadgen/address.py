@@ -32,6 +32,11 @@ class Address:
         """Whether it lies outside the loopback, private and link-local ranges."""
         return ipaddress.ip_address(self.ip.partition("%")[0]).is_global
 
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is this machine's own."""
+        return ipaddress.ip_address(self.ip.partition("%")[0]).is_loopback
+
     def __str__(self) -> str:
         host = f"[{self.ip}]" if self.family == socket.AF_INET6 else self.ip
         return f"{host}:{self.sockaddr[1]}"

@@ -104,6 +104,7 @@ def fire(
     output_format: opt.Format = opt.OutputFormat.TEXT,
     output: opt.Output = None,
     samples: opt.Samples = None,
+    resources: opt.Resources = True,
     quiet: opt.Quiet = False,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
@@ -117,7 +118,7 @@ def fire(
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     with ExitStack() as stack:
         sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
-        raise typer.Exit(_carry_out(plan, sinks, note=not quiet))
+        raise typer.Exit(_carry_out(plan, sinks, note=not quiet, resources=resources))
 
 
 def _open_sinks(
@@ -154,10 +155,11 @@ def _open_sinks(
     return sinks
 
 
-def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
+def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool, resources: bool) -> int:
     """Carries the plan out and returns the exit code."""
     from loadgen.output import take_rows
     from loadgen.render.text import failure_hint, target_words
+    from loadgen.resources.watch import Sampler
     from loadgen.runner import WARMUP, Session
 
     any_ok = missed = interrupted = False
@@ -171,7 +173,8 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool) -> int:
         if on_terminal:
             line = ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s)
             observer = stack.enter_context(line)
-        session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks)))
+        sampler = stack.enter_context(Sampler()) if resources else None
+        session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks), sampler=sampler))
         try:
             for run in session.runs():
                 if observer is not None:

@@ -72,6 +72,8 @@ def _evidence(samples: Samples, saved: Mapping[str, Any] | None) -> Evidence:
         return Evidence(samples, concurrency=max(concurrency, 1))
     server = dict(saved["server"])
     server["queue"] = tuple((int(at), int(length)) for at, length in server["queue"])
+    if server.get("collections") is not None:
+        server["collections"] = tuple((int(begin), int(end)) for begin, end in server["collections"])
     return Evidence(
         samples,
         concurrency=int(saved["concurrency"]),

@@ -139,6 +139,10 @@ Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write there, not to stdout."),
 ]
+Resources = Annotated[
+    bool,
+    typer.Option("--resources/--no-resources", help="Look at the server's and the generator's CPU, memory, threads."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the notes.")]
 Objectives = Annotated[
     list[str] | None,

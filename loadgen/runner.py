@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import threading
@@ -30,6 +31,8 @@ from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
 from loadgen.request import Requests
+from loadgen.resources.seen import Resources
+from loadgen.resources.watch import Sampler, Watched
 from loadgen.samples import Recorder, Samples
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
@@ -59,6 +62,8 @@ class Run:
     """Whether a signal ended it; requests without an outcome are cancelled then."""
     skew: Skew | None = None
     """How far the workers of a cluster were from one moment; None where there was no cluster."""
+    resources: Resources | None = None
+    """What the server and the generator took meanwhile; None where that was not looked at, or not to be seen."""
 
     @property
     def samples(self) -> Samples:
@@ -107,11 +112,20 @@ TakeRows = Callable[[int, Samples], None]
 class Session:
     """Carries out the runs of one plan, one at a time, on an event loop of its own. A context manager."""
 
-    def __init__(self, plan: Plan, *, observer: Observer | None = None, take_rows: TakeRows | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        observer: Observer | None = None,
+        take_rows: TakeRows | None = None,
+        sampler: Sampler | None = None,
+        watched: Watched | None = None,
+    ) -> None:
         """Checks that the machine has room for the plan.
 
         `take_rows` gets the rows of a run that is too long for them to be kept, a few thousand at a time, while it
-        lasts; it is called in a thread.
+        lasts; it is called in a thread. `sampler` looks at the resources of the generator and of the server, which is
+        `watched`, or where that is not said who listens at a target on this machine.
 
         Raises:
             CapacityError: it has not.
@@ -120,6 +134,8 @@ class Session:
         self.plan = plan
         self.observer = observer
         self.take_rows = take_rows
+        self._sampler = sampler
+        self._watched = watched or Watched()
         self._crew = make_crew(plan)
         self._shards = None if self._crew is None else ShardedEngine(self._crew)
         self._engine = self._shards or load_engine(plan.engine)
@@ -158,7 +174,7 @@ class Session:
         recorder = _recorder(schedule, keeper, has_targets=bool(plan.mix))
         if self.observer is not None:
             self.observer.begin(number, recorder)
-        use, view, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), False
+        use, view, resources, interrupted = ClientUse(0.0, 0.0, 0.0), ServerView(), None, False
         try:
             addresses = lookup(plan.target)
         except socket.gaierror:
@@ -170,11 +186,21 @@ class Session:
                 address = choose(addresses)
                 where = str(address)
                 job = Job(plan, address, schedule, recorder)
+                self._begin_looking(address)
                 use, view, interrupted = self._loop_runner.run(self._carry_out(job))
+                if self._sampler is not None:
+                    resources = self._sampler.end(recorder.release_ns)
+                    view = view if resources is None else resources.beside(view)
             else:
                 _fail_all(recorder, Outcome.DNS, Requests(plan))
                 where = plan.target.host
-            return self._measured(number, where, recorder, keeper, use, view, interrupted=interrupted)
+            run = self._measured(number, where, recorder, keeper, use, view, interrupted=interrupted)
+            return replace(run, resources=resources)
+
+    def _begin_looking(self, address: Address) -> None:
+        if self._sampler is not None:
+            generator = [os.getpid(), *(() if self._crew is None else self._crew.pids)]
+            self._sampler.begin(self._watched if address.is_loopback else None, address.sockaddr[1], generator)
 
     def _keeper(self, number: int, schedule: Schedule) -> Keeper:
         plan = self.plan

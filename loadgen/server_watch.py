@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 from pathlib import Path
 from time import perf_counter_ns
@@ -19,7 +18,7 @@ from loadgen.address import Address
 from loadgen.explain.evidence import KernelRules, ServerView
 from loadgen.kernel import sysctl
 from loadgen.samples import Recorder
-from loadgen.sockdiag import SockDiag
+from loadgen.sockdiag import SockDiag, owners
 
 _INTERVAL_S: Final = 0.025
 _INTERVAL_MOST_S: Final = 0.25
@@ -47,7 +46,7 @@ class ServerWatch:
 
     def __init__(self, address: Address, recorder: Recorder) -> None:
         self._port = address.sockaddr[1]
-        self._local = ipaddress.ip_address(address.ip.partition("%")[0]).is_loopback
+        self._local = address.is_loopback
         self._recorder = recorder
         self._queue: list[tuple[int, int]] = []
         self._limit: int | None = None
@@ -67,7 +66,7 @@ class ServerWatch:
             listeners = self._diag.listeners(self._port)
             if listeners:
                 self._limit = sum(listener.queue_limit for listener in listeners)
-                self._processes = _owners({listener.inode for listener in listeners})
+                self._processes = owners({listener.inode for listener in listeners}, but={os.getpid()})
                 self._arm()
         self._overflows = listen_overflows()
         self._cpu = self._cpu_times_s()
@@ -129,16 +128,3 @@ class ServerWatch:
         except (OSError, ValueError):
             return None
         return taken_ns / 1e9, waited_ns / 1e9
-
-
-def _owners(inodes: set[int]) -> list[int]:
-    """The numbers of the processes, of those that may be looked at, that have one of these sockets open."""
-    wanted = {f"socket:[{inode}]" for inode in inodes}
-    owners = []
-    for directory in Path("/proc").iterdir():
-        if not directory.name.isdigit() or int(directory.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            if any(str(link.readlink()) in wanted for link in (directory / "fd").iterdir()):
-                owners.append(int(directory.name))
-    return owners

@@ -10,8 +10,9 @@ import contextlib
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 _NETLINK_SOCK_DIAG: Final = 4
@@ -75,3 +76,16 @@ class SockDiag:
                 sockid, queue, limit, inode = answer[4], answer[6], answer[7], answer[9]
                 yield Listener(int.from_bytes(sockid[:2], "big"), queue, limit, inode)
                 data = data[(size + 3) & ~3 :]
+
+
+def owners(inodes: Set[int], *, but: Set[int]) -> list[int]:
+    """The numbers of the processes, of those that may be looked at, that have one of these sockets open."""
+    wanted = {f"socket:[{inode}]" for inode in inodes}
+    found = []
+    for directory in Path("/proc").iterdir():
+        if not directory.name.isdigit() or int(directory.name) in but:
+            continue
+        with contextlib.suppress(OSError):
+            if any(str(link.readlink()) in wanted for link in (directory / "fd").iterdir()):
+                found.append(int(directory.name))
+    return found

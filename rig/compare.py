@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from loadgen.explain import Finding
 from loadgen.plan import Plan
+from loadgen.resources.watch import Sampler
 from loadgen.runner import WARMUP, Run, Session
+from rig.watched import watched
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
 
@@ -87,8 +89,11 @@ class Comparison:
         measured: one entry a profile, in the order given; each fills as `runs` goes on.
     """
 
-    def __init__(self, instances: Sequence[Instance], make_plan: Callable[[str], Plan]) -> None:
-        """`make_plan` gives the plan for a server's base URL."""
+    def __init__(
+        self, instances: Sequence[Instance], make_plan: Callable[[str], Plan], *, resources: bool = False
+    ) -> None:
+        """`make_plan` gives the plan for a server's base URL; `resources`: they are looked at while runs last."""
+        self._resources = resources
         self._instances = instances
         self._make_plan = make_plan
         self._stack = ExitStack()
@@ -103,12 +108,13 @@ class Comparison:
             loadgen.errors.UsageError: the plan does not fit this machine.
         """
         try:
+            sampler = self._stack.enter_context(Sampler()) if self._resources else None
             servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
             for instance, server in zip(self._instances, servers, strict=True):
                 server.wait_ready()
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
-                session = self._stack.enter_context(Session(plan))
+                session = self._stack.enter_context(Session(plan, sampler=sampler, watched=watched(server)))
                 self._sides.append(_Side(measured, server, session))
                 self.measured.append(measured)
         except BaseException:

@@ -99,6 +99,7 @@ def compare(
     output_format: opt.Format = opt.OutputFormat.TEXT,
     output: opt.Output = None,
     samples: SamplesFile = None,
+    resources: opt.Resources = True,
     quiet: opt.Quiet = False,
     fail_if: FailIfs = None,
 ) -> None:
@@ -156,7 +157,7 @@ def compare(
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
+        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")), resources=resources)
         stack.enter_context(comparison)
         interrupted = carry_out(comparison, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.

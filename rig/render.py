@@ -36,7 +36,7 @@ def blocks(measured: Sequence[Measured], *, quiet: bool = False) -> Iterator[str
         yield f"{entry.instance.spec} ({entry.instance.profile.server}; {entry.instance.limits})"
         yield block_heading(entry.instance)
         for run in entry.runs:
-            yield from text.run_lines(entry.plan, run, quiet=quiet)
+            yield from text.run_lines(entry.plan, run, quiet=quiet, resources=True)
         if not quiet:
             yield from text.all_runs_lines(entry.findings)
         yield from text.objective_lines(entry.plan, entry.runs)

@@ -87,6 +87,7 @@ class RunningServer:
         host: where it listens.
         port: where it listens. Final once `wait_ready` has returned.
         log_path: what the server writes, stdout and stderr together.
+        stats_path: the file of its counters. See `servers.stats`.
     """
 
     def __init__(self, instance: Instance, host: str, port: int, directory: Path | None) -> None:
@@ -97,7 +98,7 @@ class RunningServer:
         self._own_directory = directory is None
         self._directory = directory or Path(tempfile.gettempdir()) / f"loadrig-{secrets.token_hex(6)}"
         self.log_path = self._directory / "server.log"
-        self._stats_path = self._directory / "stats"
+        self.stats_path = self._directory / "stats"
         self._last_counters: Counters | None = None
         self._not_ready: str | None = None
         self._stopped = False
@@ -228,7 +229,7 @@ class RunningServer:
     def _launch(self) -> None:
         self._rest_killed = False
         limit, processes = self.instance.concurrency_limit, self.instance.processes
-        self._stats = StatsFile.create(self._stats_path, limit=limit, processes=processes)
+        self._stats = StatsFile.create(self.stats_path, limit=limit, processes=processes)
         profile = self.instance.profile
         with self.log_path.open("wb") as log:
             self._process = spawn_guarded(
@@ -240,7 +241,7 @@ class RunningServer:
                 env={
                     **os.environ,
                     **self.instance.environment(self.host, self.port),
-                    STATS_VARIABLE: str(self._stats_path),
+                    STATS_VARIABLE: str(self.stats_path),
                 },
             )
 

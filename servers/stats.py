@@ -5,6 +5,8 @@ server is busy and no request would get through. It also makes the counters one 
 
 The file is a row of signed 64-bit integers in native order, in the order of the indices below. Aligned 64-bit loads and
 stores do not tear, so a reader needs no lock: each figure is exact, though two figures may be a request apart.
+
+Beyond the counters stand the latest garbage collections of those servers whose runtime tells of them (see `garbage`).
 """
 
 from __future__ import annotations
@@ -13,18 +15,39 @@ import fcntl
 import mmap
 import os
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Self
+
+from servers.garbage import Collector
 
 STATS_VARIABLE: Final = "LOADRIG_STATS"
 
 _NO_LIMIT: Final = -1
-_SIZE: Final = 64
+_NOT_TOLD: Final = -1
+_SIZE: Final = 1024
 
+_IN_FLIGHT, _PEAK, _SERVED, _WORKERS, _PROCESSES, _LIMIT, _WAITING, _COLLECTED_NS, _COLLECTIONS = range(9)
+_RING: Final = 16
+"""The first field of the collections: begin and end of each, ns of the monotonic clock, the newest over the oldest."""
+_RING_PLACES: Final = (_SIZE // 8 - _RING) // 2
 
-_IN_FLIGHT, _PEAK, _SERVED, _WORKERS, _PROCESSES, _LIMIT = range(6)
+LAYOUT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "in_flight": _IN_FLIGHT,
+        "workers": _WORKERS,
+        "waiting": _WAITING,
+        "collected_ns": _COLLECTED_NS,
+        "collections": _COLLECTIONS,
+        "ring": _RING,
+        "ring_places": _RING_PLACES,
+    }
+)
+"""Which field holds what, for one that reads the file and does not import this. No workers: the server counts no
+requests. -1 in waiting and collected_ns: it does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +82,20 @@ class StatsFile:
             self._map = mmap.mmap(self._fd, _SIZE)
         self._fields = memoryview(self._map).cast("q")
         if path is None:
-            self._fields[_LIMIT] = _NO_LIMIT
+            self._clear(limit=None)
 
     @classmethod
     def create(cls, path: Path, *, limit: int | None, processes: int) -> Self:
         """Make the file for a server of `processes` worker processes, all counters at 0."""
         path.write_bytes(bytes(_SIZE))
         stats = cls(path)
-        stats._fields[_LIMIT] = _NO_LIMIT if limit is None else limit
+        stats._clear(limit=limit)
         stats._fields[_PROCESSES] = processes
         return stats
+
+    def _clear(self, *, limit: int | None) -> None:
+        self._fields[_LIMIT] = _NO_LIMIT if limit is None else limit
+        self._fields[_WAITING] = self._fields[_COLLECTED_NS] = _NOT_TOLD
 
     def read(self) -> Counters:
         """The counters as they are now."""
@@ -122,6 +149,8 @@ class Gauge(StatsFile):
         # The peak over several processes is exact only if no other process counts in between.
         several = self._fields[_PROCESSES] > 1
         self._lock: AbstractContextManager[object] = _ProcessLock(self._fd) if several else threading.Lock()
+        self._several = several
+        self._collector = Collector(self._note_collection)
 
     @classmethod
     def from_environment(cls) -> Self:
@@ -130,9 +159,16 @@ class Gauge(StatsFile):
         return cls(Path(name) if name else None)
 
     def announce(self) -> None:
-        """Count this process as ready to serve."""
+        """Count this process as ready to serve, and note its garbage collections from now on."""
         with self._lock:
             self._fields[_WORKERS] += 1
+            self._fields[_COLLECTED_NS] = max(self._fields[_COLLECTED_NS], 0)
+        self._collector.begin()
+
+    def close(self) -> None:
+        """Let go of the mapping. The file stays."""
+        self._collector.end()
+        super().close()
 
     def show(self, in_flight: int) -> None:
         """Say how many are worked on now: for a server of one thread that keeps that count itself."""
@@ -140,6 +176,10 @@ class Gauge(StatsFile):
         fields[_IN_FLIGHT] = in_flight
         if in_flight > fields[_PEAK]:
             fields[_PEAK] = in_flight
+
+    def show_waiting(self, waiting: int) -> None:
+        """Say how many wait to be worked on: for a server that knows them."""
+        self._fields[_WAITING] = waiting
 
     def finish(self) -> None:
         """Count one request more as finished: for such a server."""
@@ -163,3 +203,21 @@ class Gauge(StatsFile):
         with self._lock:
             fields[_IN_FLIGHT] -= 1
             fields[_SERVED] += 1
+
+    def _note_collection(self, begin_ns: int, end_ns: int, *, is_long: bool) -> None:
+        fields = self._fields
+        with self._collections_locked() if self._several else nullcontext():
+            fields[_COLLECTED_NS] += end_ns - begin_ns
+            if is_long:
+                place = _RING + 2 * (fields[_COLLECTIONS] % _RING_PLACES)
+                fields[place], fields[place + 1] = begin_ns, end_ns
+                fields[_COLLECTIONS] += 1  # last: a reader trusts what it counts
+
+    @contextmanager
+    def _collections_locked(self) -> Iterator[None]:
+        """Not by `_lock`: a collection comes at any bytecode, also while that is held. A process has one at a time."""
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, 8, 8 * _COLLECTED_NS)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._fd, fcntl.LOCK_UN, 8, 8 * _COLLECTED_NS)

@@ -58,6 +58,20 @@ SECOND: Final = _closed(
     {"second": _COUNT, "ok": _COUNT, "failed": _COUNT, "p50_ms": _FIGURE, "p99_ms": _FIGURE, "max_ms": _FIGURE}
 )
 
+_PEAK: Final = {"type": ["integer", "null"], "minimum": 0}
+PEAKS: Final = {
+    "type": ["object", "null"],
+    "properties": {
+        **dict.fromkeys(("cpu_percent", "gc_pause_ms"), _FIGURE),
+        **dict.fromkeys(
+            ("rss_bytes", "threads", "descriptors", "context_switches", "queue", "in_flight", "waiting", "queue_limit"),
+            _PEAK,
+        ),
+    },
+    "required": ["cpu_percent", "gc_pause_ms", "rss_bytes", "threads", "descriptors", "context_switches", "queue"],
+    "additionalProperties": False,
+}
+
 RUN: Final = _closed(
     {
         "run": {"type": "integer", "minimum": 1},
@@ -111,6 +125,7 @@ RUN: Final = _closed(
                 ),
             ]
         },
+        "resources": {"anyOf": [{"type": "null"}, _closed({"server": PEAKS, "client": PEAKS})]},
         "findings": {"type": "array", "items": FINDING},
         "objectives": {
             "type": "array",

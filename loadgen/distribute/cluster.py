@@ -105,6 +105,11 @@ class ClusterCrew:
                 best = Clock(there - (sent + came) // 2, (came - sent) // 2)
         return best
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """See `Crew`."""
+        return ()
+
     def carry_out(self, plan: Plan, address: Address, stop: threading.Event) -> Delivery:
         """See `Crew`."""
         workers = self._workers()[: most_shards(plan.workload)]

@@ -59,6 +59,10 @@ class Crew(Protocol):
     def __exit__(self, *exc_info: object) -> None:
         """Leaves nothing behind."""
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The workers' processes, of those that are on this machine."""
+
     def carry_out(self, plan: Plan, address: Address, stop: threading.Event) -> Delivery:
         """Blocks until every worker has handed over, or is lost. Called from a thread of its own.
 

@@ -113,6 +113,11 @@ class ProcessCrew:
                 raise UsageError(f"a worker process could not be started: {error.strerror}") from None
             raise
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """See `Crew`."""
+        return tuple(worker.pid for worker in self.workers.values())
+
     def carry_out(self, plan: Plan, address: Address, stop: threading.Event) -> Delivery:
         """See `Crew`."""
         self._fill_up()

@@ -43,6 +43,9 @@ def find(reading: Reading) -> Finding | None:
         facts["accept_queue_limit"] = server.accept_queue_limit
     if server.queue:
         facts["accept_queue_most"] = max(length for _, length in server.queue)
+        full = [at for at, length in server.queue if length > (server.accept_queue_limit or length)]
+        if full:
+            facts["accept_queue_seen_full_ms"] = [milliseconds(full[0]), milliseconds(full[-1])]
     return Finding(
         cause="accept-queue",
         requests=total,

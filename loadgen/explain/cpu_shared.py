@@ -30,6 +30,8 @@ def find(reading: Reading) -> Finding:
         "completions_per_s": round(served / wall_s, 1),
         "in_order": round(reading.in_order, 2),
     }
+    if evidence.server.peak_cpu_percent is not None:
+        facts["peak_server_cores"] = round(evidence.server.peak_cpu_percent / 100, 2)
     lone_ns = evidence.server.lone_ns
     response_ns = reading.median_service_ns
     if lone_ns:

@@ -60,6 +60,10 @@ class ServerView:
     """How long its threads were ready to run and waited for a CPU, added up over all of them, in seconds."""
     lone_ns: int | None = None
     """Response time of a request sent alone, before the run."""
+    collections: tuple[tuple[int, int], ...] | None = None
+    """Begin and end of its long garbage collections, ns from the release; None: its runtime does not tell."""
+    peak_cpu_percent: float | None = None
+    """The most CPU that it took, of one core, over a twentieth of a second."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ the kinds are known, as those of several targets are, each request is held again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from loadgen.explain.finding import Finding
 from loadgen.explain.limits import unseen_resends
 from loadgen.explain.queueing import Floats
 from loadgen.explain.reading import Reading
-from loadgen.explain.words import Terms, joined, spoken_ms
+from loadgen.explain.words import joined, spoken_ms
 from loadgen.samples import MISSING, Ints
 
 _LEAST_NS: Final = 40_000_000
@@ -37,6 +37,8 @@ _SURE_PER_TARGET: Final = 0.5
 """More for each further target: the half request that is added for each weighs so much at most."""
 _FEWEST_OF_TARGET: Final = 5
 _MOST_TARGETS: Final = 50
+_CLEARLY: Final = 0.5
+"""Of a stand-still: garbage collection that fills less of it is not what it came from, or not alone."""
 _FEWEST: Final = 3
 _MOST_PAUSES: Final = 64
 _MOST_NAMED: Final = 4
@@ -68,20 +70,53 @@ def find(reading: Reading) -> Finding | None:
         requests=len(rows),
         sentence=(
             f"{terms.requests(len(rows))} in flight lost the same stretch of time: nothing was completed for"
-            f" {joined(named)}{more}; {terms.server} stood still, {_why(terms)}{unseen_resends(reading)}."
+            f" {joined(named)}{more}; {terms.server} stood still, {_why(reading, stretches)}{unseen_resends(reading)}."
         ),
         evidence={
+            **_collected(collections_in(reading, stretches)),
             "stretches_ms": [[milliseconds(stretch.begin_ns), milliseconds(stretch.end_ns)] for stretch in stretches],
             "usual_service_ms": milliseconds(reading.median_service_ns),
         },
     )
 
 
-def _why(terms: Terms) -> str:
+def _why(reading: Reading, stretches: Sequence[Stretch]) -> str:
     """What makes it do so; of an executor, whose garbage is not collected meanwhile, the machine around it."""
-    if terms.networked:
+    if not reading.evidence.terms.networked:
+        return "as where other work takes the CPU"
+    found = collections_in(reading, stretches)
+    if found is None:
         return "as in a pause for garbage collection or a blocked loop"
-    return "as where other work takes the CPU"
+    if not found:
+        return "as in a blocked loop, or where other work takes the CPU: it collected no garbage meanwhile"
+    named = [
+        f"from {spoken_ms(begin)} to {spoken_ms(end)}, {spoken_ms(end - begin)}" for begin, end in found[:_MOST_NAMED]
+    ]
+    more = f" and {len(found) - _MOST_NAMED} times more" if len(found) > _MOST_NAMED else ""
+    return f"for it collected garbage {joined(named)}{more}"
+
+
+def collections_in(reading: Reading, stretches: Sequence[Stretch]) -> list[tuple[int, int]] | None:
+    """The garbage collections that fill most of a stand-still, ns from the release; None: the server tells of none."""
+    collections = reading.evidence.server.collections
+    if collections is None:
+        return None
+    found: list[tuple[int, int]] = []
+    for stretch in stretches:
+        within = [
+            (begin, end, min(end, stretch.end_ns) - max(begin, stretch.begin_ns))
+            for begin, end in collections
+            if begin < stretch.end_ns and end > stretch.begin_ns
+        ]
+        if sum(overlap for *_, overlap in within) >= _CLEARLY * (stretch.end_ns - stretch.begin_ns):
+            found += [(begin, end) for begin, end, _ in sorted(within)]
+    return found
+
+
+def _collected(collections: Sequence[tuple[int, int]] | None) -> dict[str, Any]:
+    if collections is None:
+        return {}
+    return {"collections_ms": [[milliseconds(begin), milliseconds(end)] for begin, end in collections]}
 
 
 def held_by_stalls(reading: Reading) -> Mask:

@@ -130,6 +130,7 @@ def run_data(run: Run, plan: Plan) -> dict[str, Any]:
         },
         "targets": [_target_figures(number, figures) for number, figures in enumerate(summary.targets, start=1)],
         "cluster": None if run.skew is None else cluster_data(run.skew),
+        "resources": None if run.resources is None else run.resources.data(),
         "findings": [finding_data(finding) for finding in run.findings],
         "objectives": [verdict.data() for verdict in run.verdicts(plan.objectives)],
     }

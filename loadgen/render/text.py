@@ -138,10 +138,12 @@ def cluster_line(skew: Skew) -> str:
     return f"{known}, and began within {skew.release_spread_ns / NS_PER_MS:.3f} ms of each other by them"
 
 
-def run_lines(plan: Plan, run: Run, *, quiet: bool = False) -> Iterator[str]:
-    """All lines of a run."""
+def run_lines(plan: Plan, run: Run, *, quiet: bool = False, resources: bool = False) -> Iterator[str]:
+    """All lines of a run; `resources`: with what the server took, where that was seen."""
     yield run_heading(plan, run)
     yield metrics_line(run.summary)
+    if resources and run.resources is not None and (line := run.resources.line()) is not None:
+        yield line
     if (line := service_line(run.summary)) is not None:
         yield line
     if plan.server_timing:

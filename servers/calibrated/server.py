@@ -142,7 +142,7 @@ class Server:
         payload = answer(task, acquired_ns - begin_ns, end_ns - acquired_ns, request.connection, head)
         self._slots.take(end_ns)
         self._pending += 1
-        self._gauge.show(self._in_flight)
+        self._show()
         self._counters.peak_waiting = max(self._counters.peak_waiting, self._waiting)
         self._push(end_ns, connection, payload, _Counted.SERVED if end_ns == done_ns else _Counted.STALLED)
 
@@ -208,7 +208,7 @@ class Server:
         if counted:
             # Before it is sent: who has all the answers must find nothing in flight.
             self._pending -= 1
-            self._gauge.show(self._in_flight)
+            self._show()
             self._gauge.finish()
         written = connection.send(payload)
         now_ns = time.monotonic_ns()
@@ -242,6 +242,10 @@ class Server:
         return now_ns
 
     # Figures
+
+    def _show(self) -> None:
+        self._gauge.show(self._in_flight)
+        self._gauge.show_waiting(self._waiting)
 
     @property
     def _in_flight(self) -> int:

@@ -158,6 +158,10 @@ NOTE: Final = re.compile(r"\S+(: runs? .+ left out:|(, .+)?: too few runs|: requ
 ARGS: Final = re.compile(r"##### server args:(?P<args>(?: --[a-z-]+=\S+)*)")
 RUN: Final = re.compile(r"-- N=(?P<n>\d+) run (?P<run>[1-9]\d*)")
 FAILED: Final = re.compile(r"failed:(?: [a-z0-9-]+=[1-9]\d*)+")
+SERVER: Final = re.compile(
+    r"server: peak cpu=(?P<cpu>\d+) % memory=(?P<memory>\d+) MB threads=(?P<threads>\d+)"
+    r" queue=(?P<queue>\d+) of (?P<queue_limit>\d+)(?: garbage collection=(?P<collected>\d+) ms in all)?"
+)
 WHY: Final = re.compile(r"why: \S.*\.")
 
 
@@ -167,6 +171,8 @@ class TextRun:
     run: int
     figures: dict[str, int | None]
     failures: dict[str, int] = field(default_factory=dict)
+    server: dict[str, str] = field(default_factory=dict)
+    """What it took at most; empty where that was not looked at."""
     why: list[str] = field(default_factory=list)
 
 
@@ -218,6 +224,9 @@ def _parse_blocks(lines: Iterator[str]) -> Iterator[Block]:
             if RUN.fullmatch(line):
                 n, run = map(int, _match(RUN, line).groups())
                 block.runs.append(TextRun(n, run, _figures(_match(METRICS, next(lines)).groupdict())))
+            elif line.startswith("server: "):
+                assert not block.runs[-1].why
+                block.runs[-1].server = _match(SERVER, line).groupdict()
             elif line.startswith("failed:"):
                 assert not block.runs[-1].why
                 block.runs[-1].failures = _counts(_match(FAILED, line)[0].split()[1:])
@@ -264,6 +273,20 @@ _FIGURES: Final = (
     "wall_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms", "mean_ms", "release_ms", "throughput_rps",
 )  # fmt: skip
 
+_PEAK_COUNT: Final = {"type": ["integer", "null"], "minimum": 0}
+PEAKS: Final = {
+    "type": ["object", "null"],
+    "properties": {
+        **dict.fromkeys(("cpu_percent", "gc_pause_ms"), _FIGURE),
+        **dict.fromkeys(
+            ("rss_bytes", "threads", "descriptors", "context_switches", "queue", "in_flight", "waiting", "queue_limit"),
+            _PEAK_COUNT,
+        ),
+    },
+    "required": ["cpu_percent", "gc_pause_ms", "rss_bytes", "threads", "descriptors", "context_switches", "queue"],
+    "additionalProperties": False,
+}
+
 RUN_SCHEMA: Final = {
     "type": "object",
     "properties": {
@@ -273,6 +296,7 @@ RUN_SCHEMA: Final = {
         "address": {"type": "string"},
         "resent": {"type": ["integer", "null"], "minimum": 0},
         "failures": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+        "resources": {"anyOf": [{"type": "null"}, _closed(server=PEAKS, client=PEAKS)]},
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
         "client": {

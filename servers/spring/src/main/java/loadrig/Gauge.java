@@ -22,7 +22,12 @@ final class Gauge {
     private static final int SERVED = 16;
     private static final int WORKERS = 24;
     private static final int LIMIT = 40;
-    private static final int SIZE = 64;
+    private static final int COLLECTED_NS = 56;
+    private static final int COLLECTIONS = 64;
+    private static final int RING = 128;
+    private static final int RING_PLACES = 56;
+    private static final int SIZE = 1024;
+    private static final long LONG_NS = 1_000_000;
     private static final long NO_LIMIT = -1;
 
     private final ByteBuffer counters;
@@ -46,9 +51,23 @@ final class Gauge {
         }
     }
 
-    /** Counts this process as ready to serve. */
+    /** Counts this process as ready to serve, and notes its garbage collections from now on. */
     void announce() {
         add(WORKERS, 1);
+        FIELDS.setVolatile(counters, COLLECTED_NS, 0L);
+        Collections.tell(this::noteCollection);
+    }
+
+    /** Notes a pause for garbage collection, ns of the monotonic clock. */
+    private synchronized void noteCollection(long beginNs, long endNs) {
+        add(COLLECTED_NS, endNs - beginNs);
+        if (endNs - beginNs < LONG_NS) {
+            return;
+        }
+        int place = RING + 2 * Long.BYTES * (int) (read(COLLECTIONS) % RING_PLACES);
+        FIELDS.setVolatile(counters, place, beginNs);
+        FIELDS.setVolatile(counters, place + Long.BYTES, endNs);
+        add(COLLECTIONS, 1); // last: a reader trusts what it counts
     }
 
     /** Counts a request until it is closed. */
