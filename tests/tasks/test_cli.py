@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from loadgen.store import CSV_HEADER
 from tests.rig.support import Place, interrupt
 from tests.servers.support import eventually
+from tests.support import run_script
 
 
 @pytest.fixture
@@ -113,6 +115,17 @@ def test_killed_leaves_no_process(place: Place) -> None:
         process.kill()
         process.wait()
         assert eventually(lambda: not any(child.is_running() and child.status() != "zombie" for child in below))
+
+
+def test_too_few_descriptors_are_said_in_one_line_and_leave_no_process() -> None:
+    """A pool is half made then, and its processes would hold the measuring process's output open for ever."""
+    refused = run_script(
+        "rig",
+        *["tasks", "--work", "sleep:5ms", "--tasks", "60", "--on", "processes:60", "--warmup", "0", "--runs", "1"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+    )
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert refused.stderr == "rig: sleep:5ms processes:60: [Errno 24] Too many open files\n"
 
 
 def carrying_out(process: subprocess.Popen[str]) -> list[psutil.Process]:
