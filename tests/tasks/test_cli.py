@@ -82,6 +82,7 @@ def test_thread_cost(place: Place) -> None:
         ("tasks --work sleep:1s --runs 0", "0 runs are not accepted: --runs takes 1 to 1000"),
         ("tasks --work sleep:1s --tasks 9 --samples rows.json", "--samples rows.json: the name must end in .csv"),
         ("thread-cost --counts 10,x", "--counts '10,x' is not accepted: it takes whole numbers"),
+        (f"thread-cost --counts {'9' * 5000}", "is not accepted: it takes whole numbers, as in 10,100,1000"),
         ("thread-cost --of fibres", "kind 'fibres' is not accepted: --of takes threads, asyncio, greenlets"),
         ("thread-cost --rounds 0", "0 rounds are not accepted: --rounds takes 1 to 1000"),
     ],
