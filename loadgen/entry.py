@@ -27,8 +27,10 @@ def enter(cli: str) -> None:
         code = importlib.import_module(cli).main()
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED
-    # All is said. A Ctrl-C from here on could only make a traceback, out of the interpreter's own end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # All is said. A Ctrl-C from here on could only make a traceback, out of the interpreter's own end, and a SIGTERM
+    # another exit code.
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 

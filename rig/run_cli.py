@@ -75,11 +75,13 @@ def run(
         if number is not None and not 1 <= number <= 1_000_000:
             raise UsageError(f"{option} {number} is not accepted: it takes 1 to 1000000")
     from rig.scenario.choice import Choice
+    from rig.scenario.steps import check_steps
     from scenarios.load import load
     from servers.own.file import catalog
 
     known = catalog(config)
     scenario = Choice(n, runs, tuple(profiles or ())).applied(load(name), known)
+    check_steps(scenario, known)
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         raise typer.Exit(_carry_out(scenario, known, out, output_format, strict=strict, quiet=quiet))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -114,7 +115,7 @@ def thread_cost(
     """
     if output_format is opt.OutputFormat.CSV:
         raise UsageError("--output-format csv is not accepted: thread-cost has no rows; text or json")
-    if not all(word.strip().isascii() and word.strip().isdigit() for word in counts.split(",")):
+    if not all(re.fullmatch(" *[0-9]{1,20} *", word) for word in counts.split(",")):
         raise UsageError(f"--counts {counts!r} is not accepted: it takes whole numbers, as in 10,100,1000")
     from rig.tasks.cost import check_cost_plan, costs
 

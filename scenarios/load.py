@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +25,7 @@ from scenarios.kinds import (
 from scenarios.scenario import Ask, Entry, Load, Predicted, Published, Scenario, Step, Tasks, ThreadCost
 from servers.catalog import PROFILES, parse_spec
 from servers.errors import ServersError
+from servers.toml import read_toml
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -57,13 +57,11 @@ def load_file(path: Path) -> Scenario:
         ScenarioError: it cannot be read, is no TOML, or holds what is not accepted.
     """
     try:
-        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}; name a file that can be read, or one of: {_listed()}") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{path} is not text in UTF-8, as TOML must be") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path} is no TOML: {error}") from None
+    except ValueError as error:
+        raise ScenarioError(f"{path} {error}") from None
     return _scenario(path, content)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from servers.errors import ProgramError
-from servers.groups import kill_group
-from servers.guarded import spawn_guarded
+from servers.guarded import run_guarded
 from servers.runtimes import Runtime
 
 _TAIL_LINES: Final = 20
@@ -72,13 +70,17 @@ class Build:
 
         Raises:
             RuntimeMissing: a tool is not here.
-            ProgramError: the tool failed; the end of its output is with the error.
+            ProgramError: the tool failed, and the end of its output is with the error; or the cache cannot be written.
         """
         directory = self.directory
         if not directory.is_dir():
             self.require_tools()
             tell(f"building {self.name}, once: takes {self.takes}")
-            self._make(directory)
+            try:
+                self._make(directory)
+            except OSError as error:
+                why = f"{error.filename}: {error.strerror}"
+                raise ProgramError(f"{self.name} could not be built: {why}", log_tail="") from error
         return directory
 
     def _make(self, directory: Path) -> None:
@@ -97,23 +99,9 @@ class Build:
                     raise
 
     def _run(self, copy: Path) -> None:
-        process = spawn_guarded(
-            self.command(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=copy,
-            env={**os.environ, **self.environment()},
-        )
-        try:
-            said, _ = process.communicate()
-        except BaseException:
-            kill_group(process.pid)
-            process.wait()
-            raise
-        if process.returncode:
-            tail = last_lines(said.decode(errors="replace"))
-            raise ProgramError(f"{self.name} could not be built (exit status {process.returncode})", log_tail=tail)
+        status, said = run_guarded(self.command(), cwd=copy, env={**os.environ, **self.environment()})
+        if status:
+            raise ProgramError(f"{self.name} could not be built (exit status {status})", log_tail=last_lines(said))
 
     def _files(self) -> Iterator[Path]:
         for source in self.sources:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from servers.errors import RuntimeMissing, UsageError
+from servers.ports import bracketed
 from servers.profile import Knob, Profile, Value, Values
 from servers.table import PROFILES
 from servers.template import fill
@@ -86,7 +87,7 @@ class Instance:
 
     def ready_url(self, base: str, host: str, port: int) -> str:
         """The URL that tells whether it is ready; `base` is where a client finds it."""
-        ready = fill(self.profile.ready, {}, host=host, port=port)
+        ready = fill(self.profile.ready, {}, host=bracketed(host), port=port)
         return f"{base}{ready}" if ready.startswith("/") else ready
 
 

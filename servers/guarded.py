@@ -6,12 +6,14 @@ import functools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
+from servers.groups import kill_group
 from servers.launch import guard
 
 
@@ -22,6 +24,25 @@ def spawn_guarded(command: Sequence[str], **options: Any) -> subprocess.Popen[by
     """
     guarded = [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *command]
     return _from_lasting_thread(lambda: subprocess.Popen(guarded, start_new_session=True, **options))
+
+
+def run_guarded(command: Sequence[str], timeout_s: float | None = None, **options: Any) -> tuple[int, str]:
+    """Runs such a program to its end, and ends what it leaves; returns its exit status and what it wrote.
+
+    Into a file: a pipe has no end as long as something that was left behind holds it.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer.
+    """
+    with tempfile.TemporaryFile() as log:
+        process = spawn_guarded(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, **options)
+        try:
+            process.wait(timeout_s)
+        finally:
+            kill_group(process.pid)
+            process.wait()
+        log.seek(0)
+        return process.returncode, log.read().decode(errors="replace")
 
 
 _Job = tuple[Callable[[], subprocess.Popen[bytes]], Future[subprocess.Popen[bytes]]]

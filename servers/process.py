@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -36,6 +37,8 @@ _PORT_ATTEMPTS: Final = 3
 _LOG_TAIL_LINES: Final = 20
 _LOG_TAIL_BYTES: Final = 16_384
 _LAST_LINE_CHARACTERS: Final = 300
+# Control sequences (ECMA-48, 5.4) and the other control characters.
+_NOT_TEXT: Final = r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]"
 # Where a server listens on every address, the one it is asked at.
 _WILDCARDS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -152,11 +155,12 @@ class RunningServer:
             self._stats.reset_peak()
 
     def log_tail(self) -> str:
-        """The last lines that the server wrote."""
+        """The last lines that the server wrote, without what would colour or move about a terminal."""
         with contextlib.suppress(OSError), self.log_path.open("rb") as log:
             # Of a server that writes a line a request, the whole would not fit into memory.
             log.seek(max(0, log.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
-            return "\n".join(log.read(_LOG_TAIL_BYTES).decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:])
+            lines = log.read(_LOG_TAIL_BYTES).decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
+            return "\n".join(re.sub(_NOT_TEXT, "", line) for line in lines)
         return ""
 
     def wait_ready(self, timeout_s: float | None = None) -> Self:
@@ -171,7 +175,8 @@ class RunningServer:
         deadline = time.monotonic() + timeout_s
         attempts = _PORT_ATTEMPTS
         try:
-            while not self._ready():
+            # Whoever answers where the command has ended is not what was started.
+            while not (self._ready() and self.alive()):
                 if not self.alive():
                     attempts -= 1
                     if not (self._any_port and attempts and says_port_in_use(self.log_tail())):
@@ -277,6 +282,9 @@ class RunningServer:
 
 
 def _ending(returncode: int | None) -> str:
-    if returncode is not None and returncode < 0:
-        return signal.Signals(-returncode).name
-    return f"exit status {returncode}"
+    if returncode == 0:
+        return "exit status 0; a server must stay in the foreground"
+    if returncode is None or returncode > 0:
+        return f"exit status {returncode}"
+    # Those for real-time use have no names.
+    return signal.Signals(-returncode).name if -returncode in set(signal.Signals) else f"signal {-returncode}"

@@ -76,16 +76,16 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Any text but the empty one. A spec has a comma after it, and so it cannot hold one there."""
+    """Any line of text but the empty one. A spec has a comma after it, and so it cannot hold one there."""
 
     @property
     def accepts(self) -> str:
         """See `Kind`."""
-        return "text, without a comma"
+        return "a line of text, without a comma"
 
     def read(self, text: str) -> str:
         """See `Kind`."""
-        if not text:
+        if not text or not text.isprintable():
             raise ValueError(text)
         return text
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from servers.errors import RuntimeMissing
+from servers.guarded import run_guarded
 
 _ASK_TIMEOUT_S: Final = 20.0
 
@@ -92,17 +93,10 @@ def there(found: Found | None) -> str:
 def _asked(program: Path, ask: tuple[str, ...], tells: str) -> Found | None:
     """The runtime behind a program; None where it does not run or does not tell its version."""
     try:
-        answer = subprocess.run(
-            [program, *ask],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_ASK_TIMEOUT_S,
-            check=False,
-        )
+        status, said = run_guarded([str(program), *ask], _ASK_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    version = re.search(tells, answer.stdout.decode(errors="replace"))
+    version = None if status else re.search(tells, said)
     return None if version is None else Found(program, version[1])
 
 

@@ -71,16 +71,18 @@ def carry_out_ask(step: Ask, instances: Sequence[Instance]) -> AskOutcome:
     """
     answers: list[Answers] = []
     with ExitStack() as stack:
+        # Closed after the servers, as it is entered before: what waits for an answer at a Ctrl-C ends with its server.
+        pool = stack.enter_context(ThreadPoolExecutor(step.at_once))
         try:
             servers = [stack.enter_context(spawn(instance)) for instance in instances]
             for server in servers:
-                answers.append(_asked(server.wait_ready(), step))
+                answers.append(_asked(server.wait_ready(), step, pool))
         except KeyboardInterrupt:
             return AskOutcome(step, answers, interrupted=True)
     return AskOutcome(step, answers, interrupted=False)
 
 
-def _asked(server: RunningServer, step: Ask) -> Answers:
+def _asked(server: RunningServer, step: Ask, pool: ThreadPoolExecutor) -> Answers:
     def ask(_: int) -> tuple[str, bool]:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=_TIMEOUT_S)
         try:
@@ -93,8 +95,7 @@ def _asked(server: RunningServer, step: Ask) -> Answers:
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(step.at_once) as pool:
-        asked = list(pool.map(ask, range(step.at_once)))
+    asked = list(pool.map(ask, range(step.at_once)))
     return Answers(server.instance, tuple(body for body, _ in asked), sum(failed for _, failed in asked))
 
 

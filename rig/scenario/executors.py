@@ -9,7 +9,7 @@ from typing import Any
 from loadgen.errors import LoadgenError
 from rig.scenario.judge import Seen, Verdict
 from rig.scenario.outcome import Row, row_of, spoken_published
-from rig.tasks.cost import Cost, cost_data, cost_lines, costs
+from rig.tasks.cost import Cost, check_cost_plan, cost_data, cost_lines, costs
 from rig.tasks.errors import TasksError
 from rig.tasks.kinds import Kind
 from rig.tasks.measure import ExecutorRuns, Measurement, TasksPlan, disagreement
@@ -97,6 +97,24 @@ class CostOutcome:
         """See `Outcome`."""
         costs = cost_data(self.costs)["costs"]
         return {"kind": "thread_cost", "title": self.step.title, "costs": costs}
+
+
+def check_tasks(step: Tasks) -> None:
+    """Sees that the work, the executors and the numbers are accepted.
+
+    Raises:
+        loadgen.errors.UsageError: they are not.
+    """
+    _plan(step, Work.parse(step.work), *(Kind.parse(entry.spec) for entry in step.entries))
+
+
+def check_cost(step: ThreadCost) -> None:
+    """Sees that the kinds and the numbers are accepted.
+
+    Raises:
+        loadgen.errors.UsageError: they are not, or there is no room for so many.
+    """
+    check_cost_plan(step.counts, [entry.spec for entry in step.entries], step.rounds)
 
 
 def carry_out_tasks(step: Tasks, tell: Tell) -> TasksOutcome | None:

@@ -4,16 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from loadgen.errors import CapacityError, LoadgenError
 from rig.build_cli import build_first
 from rig.scenario.asks import carry_out_ask
 from rig.scenario.choice import available
-from rig.scenario.executors import carry_out_cost, carry_out_tasks
-from rig.scenario.loads import carry_out_load
+from rig.scenario.executors import carry_out_cost, carry_out_tasks, check_cost, check_tasks
+from rig.scenario.loads import carry_out_load, plan_of
 from rig.scenario.outcome import Outcome
+from scenarios.errors import ScenarioError
 from scenarios.scenario import Ask, Load, Scenario, Step, Tasks
-from servers.catalog import Profile
+from servers.catalog import Profile, parse_spec
+from servers.errors import ServersError
 
 Tell = Callable[[str], None]
+
+
+def check_steps(scenario: Scenario, catalog: Mapping[str, Profile]) -> None:
+    """Sees, before the first step is carried out, that all are meant as something that can be.
+
+    Raises:
+        ScenarioError: one is not.
+    """
+    for step in scenario.steps:
+        try:
+            _check(step, catalog)
+        except CapacityError:
+            continue  # of this machine, not of the file: said when it is the step's turn
+        except (LoadgenError, ServersError) as error:
+            raise ScenarioError(f"{scenario.name}.toml: {step.title}: {error}") from None
+
+
+def _check(step: Step, catalog: Mapping[str, Profile]) -> None:
+    if isinstance(step, Tasks):
+        check_tasks(step)
+        return
+    if not isinstance(step, Load | Ask):
+        check_cost(step)
+        return
+    for entry in step.entries:
+        if entry.spec.partition(":")[0] in catalog:
+            parse_spec(entry.spec, catalog)
+    if isinstance(step, Load):
+        plan_of(step, "http://127.0.0.1")
 
 
 def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:

@@ -31,9 +31,10 @@ def main() -> None:
         for line in sys.stdin:
             _answer(json.dumps(_measured(carrier, work, int(line))))
     except Exception as error:
-        # Not the usual way out, which would wait for the threads that could be started.
+        # Not the usual way out, which would wait for the threads that could be started. A pool's processes, those that
+        # could be, end too: they hold the pipe open by whose end the parent knows of this one's.
         os.write(2, f"{error or type(error).__name__}\n".encode())
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)
 
 
 def _answer(line: str) -> None:

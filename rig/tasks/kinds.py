@@ -118,7 +118,7 @@ class Kind:
         return min(self.workers, tasks) if self.workers else 1
 
     def check_available(self) -> None:
-        """Checks that this Python has it.
+        """Checks that this Python, or this machine, has it.
 
         Raises:
             Unavailable: it has not.
@@ -126,6 +126,14 @@ class Kind:
         if self.form == "interpreters" and sys.version_info < (3, 14):
             found = ".".join(map(str, sys.version_info[:2]))
             raise Unavailable(f"{self.spec}: sub-interpreters in a pool need Python 3.14 or later; this is {found}")
+        if self.is_java:
+            from servers.errors import RuntimeMissing
+            from servers.java.tasks import require_java
+
+            try:
+                require_java()
+            except RuntimeMissing as missing:
+                raise Unavailable(f"{self.spec}: {missing}") from None
 
 
 def parse_kinds(specs: str) -> tuple[Kind, ...]:

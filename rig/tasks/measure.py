@@ -8,7 +8,7 @@ outside, and are told besides when the work began.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from statistics import median, median_low
@@ -23,7 +23,6 @@ from loadgen.outcome import Outcome
 from loadgen.runner import WARMUP
 from loadgen.samples import MISSING, Samples
 from loadgen.summary import NS_PER_MS, NS_PER_S, Summary, summarize
-from rig.tasks.errors import Unavailable
 from rig.tasks.hosting import Child
 from rig.tasks.kinds import Kind
 from rig.tasks.room import check_room
@@ -129,7 +128,6 @@ class Measurement:
         self.measured = [ExecutorRuns(kind, plan) for kind in plan.kinds]
         self._plan = plan
         self._stack = ExitStack()
-        self._java = _java_carrier() if any(kind.is_java for kind in plan.kinds) else None
 
     def __enter__(self) -> Measurement:
         return self
@@ -141,8 +139,16 @@ class Measurement:
         """Carries all runs out.
 
         A JVM goes on from one run to the next by itself; so Java's executors come after the others, one by one.
+
+        Raises:
+            TasksError: a process failed.
+            servers.errors.ProgramError: Java's program could not be built, or failed.
         """
         tell = progress or (lambda _: None)
+        if any(entry.kind.is_java for entry in self.measured):
+            from servers.java.tasks import TASKS_BUILD
+
+            TASKS_BUILD.make(tell)  # first: nothing that was measured is lost where it cannot be
         here = [entry for entry in self.measured if not entry.kind.is_java]
         children = [self._started(entry.kind) for entry in here]
         for child in children:
@@ -163,10 +169,11 @@ class Measurement:
         return self._stack.enter_context(Child("rig.tasks.child", str(self._plan.work), kind.spec))
 
     def _carry_out_java(self, entry: ExecutorRuns, tell: Progress) -> None:
-        assert self._java is not None
+        from servers.java.tasks import run_java_tasks
+
         plan, executor = self._plan, entry.kind.spec.removeprefix("java:")
         tell(_now(entry.kind, WARMUP if plan.warmup else 1))
-        runs: Iterator[Any] = self._java(plan.work.plain, plan.tasks, executor, plan.warmup, plan.runs)
+        runs = run_java_tasks(plan.work.plain, plan.tasks, executor, plan.warmup, plan.runs)
         for number, run in enumerate(runs, 1):
             answer = {
                 "wall_ns": run.wall_ns,
@@ -269,18 +276,6 @@ def _samples(due_ns: Sequence[int], begun_ns: Sequence[int], done_ns: Sequence[i
         resent=all_of(MISSING, np.int16),
         target=all_of(0, np.int16),
     )
-
-
-def _java_carrier() -> Callable[[str, int, str, int, int], Iterator[Any]]:
-    import importlib
-
-    try:
-        carrier: Callable[[str, int, str, int, int], Iterator[Any]] = importlib.import_module(
-            "servers.java.tasks"
-        ).run_java_tasks
-    except ModuleNotFoundError:
-        raise Unavailable("the Java side of tasks (servers/java) is missing in this installation") from None
-    return carrier
 
 
 def _now(kind: Kind, number: int) -> str:

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
  * RUNS`. A run includes making the executor, submitting, waiting and closing it. Times are nanoseconds from its begin.
  */
 public final class Tasks {
+    private static final long MOST_STEPS = 10_000_000_000L; // as rig/tasks/work.py takes them
     private static final long NS_PER_MS = 1_000_000;
 
     /** What a task does; gives its part of the checksum. */
@@ -103,7 +104,7 @@ public final class Tasks {
                         return task;
                     };
                 case "cpu":
-                    int steps = whole("cpu", amount, 0);
+                    long steps = whole("cpu", amount, 0, MOST_STEPS);
                     return task -> integerSteps(task + 1, steps);
                 default:
                     break;
@@ -113,8 +114,8 @@ public final class Tasks {
     }
 
     /** The same steps as servers/work.py, begun at `x`; an unsigned number of 32 bits. */
-    private static long integerSteps(int x, int steps) {
-        for (int step = 0; step < steps; step++) {
+    private static long integerSteps(int x, long steps) {
+        for (long step = 0; step < steps; step++) {
             x = x * 1664525 + 1013904223;
             x ^= x >>> 17;
         }
@@ -142,9 +143,13 @@ public final class Tasks {
     }
 
     private static int whole(String name, String text, int least) throws Misuse {
-        if (text.matches("[0-9]{1,9}") && Integer.parseInt(text) >= least) {
-            return Integer.parseInt(text);
+        return (int) whole(name, text, least, 999_999_999);
+    }
+
+    private static long whole(String name, String text, long least, long most) throws Misuse {
+        if (text.matches("[0-9]{1,18}") && Long.parseLong(text) >= least && Long.parseLong(text) <= most) {
+            return Long.parseLong(text);
         }
-        throw new Misuse(name + " is a whole number from " + least + " to 999999999, not '" + text + "'");
+        throw new Misuse(name + " is a whole number from " + least + " to " + most + ", not '" + text + "'");
     }
 }

@@ -47,6 +47,16 @@ class JavaRun:
     done_ns: list[int]
 
 
+def require_java() -> None:
+    """Sees that there is a Java, and that the program is built or can be.
+
+    Raises:
+        RuntimeMissing: it is not so.
+    """
+    JAVA.find()
+    TASKS_BUILD.require_tools()
+
+
 def run_java_tasks(work: str, tasks: int, executor: str, warmup: int, runs: int) -> Iterator[JavaRun]:
     """Each measured run as it ends; the Java program is stopped when the iterator is closed or fails.
 

@@ -40,8 +40,8 @@ def main() -> None:
     lift_descriptor_limit()
     try:
         os.execvp(command[0], command)
-    except OSError as error:
-        sys.exit(f"cannot run {command[0]}: {error.strerror}")
+    except (OSError, ValueError) as error:  # the latter where its name is empty
+        sys.exit(f"cannot run {command[0]}: {getattr(error, 'strerror', error)}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Final
 
 from servers.errors import UsageError
 from servers.profile import LIMIT_NOT_KNOWN, Profile, Values
+from servers.readiness import can_be_asked
 from servers.template import fill, placeholders
 
 PLACES: Final = ("port", "host")
@@ -31,9 +32,14 @@ def filler(words: Sequence[str]) -> Callable[[Values, str, int], list[str]]:
 def shown(command: object) -> str:
     """A command, a text or a list of words, as one line."""
     if not isinstance(command, list):
-        return " ".join(str(command).split())
+        return on_one_line(str(command))
     # shlex.join would put each placeholder in quotes.
-    return " ".join(word if word.split() == [word] else shlex.quote(word) for word in command)
+    return on_one_line(" ".join(word if word.split() == [word] else shlex.quote(word) for word in command))
+
+
+def on_one_line(text: str) -> str:
+    """The text with each stretch of white space as one blank."""
+    return " ".join(text.split())
 
 
 def command_profiles(commands: Sequence[str], ready: str | None) -> list[Profile]:
@@ -43,8 +49,8 @@ def command_profiles(commands: Sequence[str], ready: str | None) -> list[Profile
         UsageError: one is no command, has other placeholders than {port} and {host}, or lacks {port}; or `ready` is no
             path.
     """
-    if ready is not None and not ready.startswith("/"):
-        raise UsageError(f"--ready {ready!r} is not accepted: it is a path, and begins with /")
+    if ready is not None and not (ready.startswith("/") and can_be_asked(ready)):
+        raise UsageError(f"--ready {ready!r} is not accepted: it is a path, begins with /, and is percent-encoded")
     if ready is not None and not commands:
         raise UsageError("--ready is about the servers of --cmd, and there is none")
     return [

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from servers.catalog import PROFILES
 from servers.errors import UsageError
-from servers.own.command import ANY_ANSWER, NAMED_PATH, PLACES, filler, shown
+from servers.own.command import ANY_ANSWER, NAMED_PATH, PLACES, filler, on_one_line, shown
 from servers.own.knobs import OwnKnob, read_knobs, read_limit
 from servers.own.table import Table
 from servers.profile import LIMIT_NOT_KNOWN, READY_TIMEOUT_S, Knob, Profile, Values
+from servers.readiness import can_be_asked
 from servers.template import fill
+from servers.toml import read_toml
 
 FILE_NAME: Final = "rig.toml"
 
@@ -45,11 +46,11 @@ def catalog(file: Path | None) -> Mapping[str, Profile]:
 def read_profiles(file: Path) -> list[Profile]:
     """A profile for each server of the file, in its order. See `catalog`."""
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = read_toml(file)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from error
-    except ValueError as error:  # no UTF-8, or no TOML; the latter's message tells line and column
-        raise UsageError(f"{file}: is no TOML: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}") from error
     top = Table(file, "", content)
     top.accept(("servers",))
     servers = top.table("servers")
@@ -98,6 +99,9 @@ def _check_name(servers: Table, name: str) -> None:
 
 def _read_environment(table: Table) -> dict[str, str]:
     environment = table.table("environment")
+    for name in environment.content:
+        if not name or "=" in name:
+            environment.fail(name, "is no variable's name: it is not empty and has no =")
     return {name: environment.text(name, "") for name in environment.content}
 
 
@@ -122,7 +126,7 @@ def _read_limits(
     table: Table, knobs: Sequence[Knob], limit: Callable[[Values], int | None] | None
 ) -> Callable[[Values], str]:
     if "limits" in table.content:
-        words = table.text("limits", "")
+        words = on_one_line(table.text("limits", ""))
         table.check_template("limits", words, [knob.name for knob in knobs])
         return lambda values: fill(words, values)
     if limit is None:
@@ -137,9 +141,9 @@ def _read_limits(
 
 def _read_ready(table: Table) -> str:
     ready = table.text("ready", "/")
-    if not ready.startswith(("/", "http://")):
-        table.refuse("ready", "a path that begins with /, or an http:// URL")
     table.check_template("ready", ready, PLACES)
+    if not can_be_asked(fill(ready, {}, host="127.0.0.1", port=1)):
+        table.refuse("ready", "a path that begins with /, or an http:// URL, percent-encoded")
     return ready
 
 
@@ -152,7 +156,7 @@ def _read_timeout(table: Table) -> float:
 
 
 def _read_directory(table: Table) -> Path:
-    directory = (table.file.parent / table.text("directory", ".")).resolve()
+    directory = (table.file.parent / table.text("directory", ".")).absolute()
     if not directory.is_dir():
         table.fail("directory", f"is a folder, counted from the file's own; there is no {directory}")
     return directory

@@ -110,6 +110,7 @@ def read_limit(table: Table, knobs: Sequence[Knob]) -> Callable[[Values], int | 
         table.refuse(key, f"a whole number, {names}, or a product of such, as in 'workers * threads'")
 
     def limit(values: Values) -> int | None:
-        return prod(int(values[factor] or 0) if factor in values else int(factor) for factor in factors) or None
+        product = prod(int(values[factor] or 0) if factor in values else int(factor) for factor in factors)
+        return min(product, _MOST) or None  # beyond that it is as good as none, and no 64 bits hold it
 
     return limit

@@ -96,7 +96,8 @@ class Table:
         raise UsageError(f"{self.file}: {self._dotted(key)} {what}")
 
     def _dotted(self, key: str) -> str:
-        return f"{self.key}.{key}" if self.key else key
+        shown = key if key.isprintable() else ascii(key)
+        return f"{self.key}.{shown}" if self.key else shown
 
 
 def _shown(value: object) -> str:

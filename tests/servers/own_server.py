@@ -2,7 +2,7 @@
 
 It works on `limit=N` requests at once (2 where it is not said), 100 ms each. `/` is a 404, `/health` 200. Words that
 make it difficult: `unready` answers 503 everywhere, `chatty` fills its log first, `stubborn` has a child, and both
-ignore SIGTERM.
+ignore SIGTERM; `daemon` listens, ends, and leaves the answers to a child, which gives none before.
 """
 
 from __future__ import annotations
@@ -46,7 +46,13 @@ def main() -> None:
         for number in range(200_000):
             sys.stdout.write(f"line {number} of a log that nobody reads\n")
         sys.stdout.flush()
-    Server(("127.0.0.1", port), Handler).serve_forever()
+    with Server(("127.0.0.1", port), Handler) as server:
+        starter = os.getpid()
+        if "daemon" in words and os.fork():
+            return
+        while "daemon" in words and os.getppid() == starter:
+            time.sleep(0.01)
+        server.serve_forever()
 
 
 main()

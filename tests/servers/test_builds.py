@@ -124,6 +124,24 @@ def _lives(pid: int) -> bool:
         return False
 
 
+def test_compiler_that_leaves_a_process_behind_is_not_waited_for(sources: Path) -> None:
+    daemon = "import subprocess; subprocess.Popen(['sleep', '600'])"
+    program = build_of(sources, script=f"{daemon}; {COMPILER}").make()
+    assert (program / "program").read_text() == "one"
+
+
+def test_cache_that_cannot_be_written(sources: Path, kept: Path) -> None:
+    kept.parent.mkdir()
+    kept.touch()
+    with pytest.raises(ProgramError, match=r"^it could not be built: .*/cache/loadrig: File exists$"):
+        build_of(sources).make()
+
+
+def test_compiler_that_makes_nothing(sources: Path) -> None:
+    with pytest.raises(ProgramError, match=r"^it could not be built: .*/out: No such file or directory$"):
+        build_of(sources, script="").make()
+
+
 def test_missing_tool_matters_only_until_it_is_built(sources: Path) -> None:
     built = build_of(sources).make()
     missing = Runtime("Tool", 3, lambda: iter(()), ("--version",), r"(\d)", "apt install tool")

@@ -71,6 +71,7 @@ def test_spin_keeps_the_processor_until_the_clock_has_moved() -> None:
         ("walk:3", "virtual", "work is sleep:MS, spin:MS or cpu:STEPS, not 'walk:3'"),
         ("sleep", "virtual", "work is sleep:MS, spin:MS or cpu:STEPS, not 'sleep'"),
         ("sleep:1s", "virtual", "sleep is a whole number from 0 to 999999999, not '1s'"),
+        ("cpu:10000000001", "virtual", "cpu is a whole number from 0 to 10000000000, not '10000000001'"),
         ("sleep:1", "pool:0", "pool is a whole number from 1 to 999999999, not '0'"),
         ("sleep:1", "fibers", "executors are pool:THREADS, virtual and thread-each, not 'fibers'"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_knobs_reach_command_limits_and_args(
         ("workers=-1", "workers of profile mine is a whole number from 0 to 1000000000, not '-1'"),
         ("threads=65", "threads of profile mine is a whole number from 1 to 64, not '65'"),
         ("quiet=maybe", "quiet of profile mine is true or false"),
-        ("name=", "name of profile mine is text, without a comma, not ''"),
+        ("name=", "name of profile mine is a line of text, without a comma, not ''"),
         ("work=1", "profile mine has no knob 'work', did you mean workers?"),
     ],
 )
@@ -110,6 +111,8 @@ def test_knobs_take_what_their_default_is(file: Path, setting: str, says: str) -
         ("concurrency_limit = 5", "5 at once", 5, True),
         ("concurrency_limit = 0", "nothing", None, True),
         ('concurrency_limit = "3 * 4"', "12 at once", 12, True),
+        ('concurrency_limit = "999999999 * 999999999 * 9"', "999999999999 at once", 999_999_999_999, True),
+        ('limits = """\none\nprocess"""', "one process", None, False),
     ],
 )
 def test_limit_that_is_not_known_is_told_from_none(
@@ -151,12 +154,19 @@ GOOD = 'command = "a {port} {w}"'
             "servers.a.command cannot be split as a shell would: no closing quotation",
         ),
         (server(GOOD + '\nready = "health"', "w = 1"), "servers.a.ready is a path that begins with /, or an http://"),
+        (
+            server(GOOD + '\nready = "http://[{port}"', "w = 1"),
+            "servers.a.ready is a path that begins with /, or an http",
+        ),
+        (server(GOOD + '\nready = "/a b"', "w = 1"), "servers.a.ready is a path that begins with /, or an http://"),
         (server(GOOD + '\nready = "/{w}"', "w = 1"), "servers.a.ready has the unknown placeholder {w}"),
         (server(GOOD + '\nlimits = "{v}"', "w = 1"), "servers.a.limits has the unknown placeholder {v}"),
         (server(GOOD + '\ndirectory = "x"', "w = 1"), "servers.a.directory is a folder, counted from the file's own;"),
         (server(GOOD + "\nready_timeout = 30", "w = 1"), "servers.a.ready_timeout is text of a number above 0 and"),
         (server(GOOD + '\nready_timeout = "0s"', "w = 1"), "as in '500ms', '30s' or '2m', not '0s'"),
         (server(GOOD + "\nenvironment = { A = 1 }", "w = 1"), "servers.a.environment.A is text, not 1"),
+        (server(GOOD + '\nenvironment = { "A=B" = "1" }', "w = 1"), "servers.a.environment.A=B is no variable's name"),
+        (server(GOOD + '\nenvironment = { "" = "1" }', "w = 1"), "servers.a.environment. is no variable's name"),
         (
             server(GOOD + '\nenvironment = { A = "{b}" }', "w = 1"),
             "servers.a.environment.A has the unknown placeholder",
@@ -174,7 +184,9 @@ GOOD = 'command = "a {port} {w}"'
             server(GOOD, "w = { default = true, min = 3 }"),
             "servers.a.knobs.w.min is only for a knob whose default is a",
         ),
-        (server(GOOD, 'w = ""'), "servers.a.knobs.w.default is text, without a comma, not ''"),
+        (server(GOOD, 'w = ""'), "servers.a.knobs.w.default is a line of text, without a comma, not ''"),
+        (server(GOOD, 'w = "a\\nb"'), "servers.a.knobs.w.default is a line of text, without a comma, not 'a\\nb'"),
+        (server('"a\\nb" = 1'), "servers.a.'a\\nb' is no key here"),
         (server(GOOD, 'w = { default = 2, option = "-w" }'), "servers.a.knobs.w.option lacks {value}, in '-w'"),
         (server(GOOD, "w = 1\nv = 2"), "servers.a.knobs.v goes nowhere: put {v} into command, or give it an option"),
         (server(GOOD, "w = 1\nport = 2"), "servers.a.knobs.port is no knob's name"),
@@ -194,7 +206,7 @@ def test_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"/none\.toml: No such file or directory$"):
         catalog(tmp_path / "none.toml")
     (tmp_path / "rig.toml").write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="is no TOML: 'utf-8' codec"):
+    with pytest.raises(UsageError, match=r"/rig\.toml: is not text in UTF-8"):
         catalog(tmp_path / "rig.toml")
 
 
@@ -205,7 +217,8 @@ def test_file_that_cannot_be_read(tmp_path: Path) -> None:
         (["serve {prt} {port}"], None, "has the unknown placeholder {prt}; accepted: {port} {host}"),
         (["serve {port"], None, "is no command: quotes and braces must be closed"),
         (["serve 'x {port}"], None, "is no command: quotes and braces must be closed"),
-        (["serve {port}"], "health", "--ready 'health' is not accepted: it is a path, and begins with /"),
+        (["serve {port}"], "health", "--ready 'health' is not accepted: it is a path, begins with /, and is percent"),
+        (["serve {port}"], "/ü", "--ready '/ü' is not accepted: it is a path, begins with /, and is percent-encoded"),
         ([], "/health", "--ready is about the servers of --cmd, and there is none"),
     ],
 )
@@ -230,6 +243,20 @@ def test_any_answer_below_500_at_the_root_is_ready_but_a_named_path_must_be_ther
         start(of_command("", "/nothing"), ready_timeout_s=0.7)
 
 
+def test_command_on_several_lines_is_shown_on_one(tmp_path: Path) -> None:
+    text = '[servers.a]\ncommand = ["python", "-c", "import x\\nx.serve({port})"]\n'
+    profile = catalog(written(tmp_path, text))["a"]
+    assert profile.server == "python -c 'import x x.serve({port})'"
+    assert profile.command({}, "127.0.0.1", 80)[-1] == "import x\nx.serve(80)"
+
+
+def test_address_of_ipv6_has_its_brackets_in_a_ready_url(tmp_path: Path) -> None:
+    text = '[servers.a]\ncommand = "serve {host} {port}"\nready = "http://{host}:{port}/"\n'
+    instance = parse_spec("a", catalog(written(tmp_path, text)))
+    assert instance.ready_url("http://[::1]:80", "::1", 80) == "http://[::1]:80/"
+    assert instance.command("::1", 80) == ["serve", "::1", "80"]
+
+
 def test_ready_may_be_a_url_of_its_own(tmp_path: Path) -> None:
     text = f'[servers.a]\ncommand = "{COMMAND}"\nready = "http://localhost:{{port}}/health"\n'
     with start(parse_spec("a", catalog(written(tmp_path, text)))) as running:
@@ -251,6 +278,34 @@ def test_server_that_never_gets_ready_is_stopped_and_it_is_said_why(tmp_path: Pa
     with pytest.raises(StartError, match=rf"^cmd was not ready within 0\.7 s \({says}\)$"):
         spawned.wait_ready(0.7)
     assert not group_of(spawned.pid)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import os; os.kill(os.getpid(), 35)", r"ended \(signal 35\) before it was ready$"),
+        ("raise SystemExit", r"ended \(exit status 0; a server must stay in the foreground\) before it was ready$"),
+        (
+            r"import os; os.write(1, b'\x1b[31mno\x00 \x1b[1;4mluck\x1b[0m\n'); os.abort()",
+            r"ended \(SIGABRT\) before it was ready: no luck$",
+        ),
+    ],
+)
+def test_end_at_the_start_is_said_in_words(tmp_path: Path, code: str, says: str) -> None:
+    (profile,) = command_profiles([shlex.join([sys.executable, "-c", code, "{port}"])], None)
+    with pytest.raises(StartError, match=says):
+        start(parse_spec("cmd", {"cmd": profile}), directory=tmp_path)
+
+
+def test_command_without_a_name(tmp_path: Path) -> None:
+    (profile,) = command_profiles(["'' {port}"], None)
+    with pytest.raises(StartError, match=r"ended \(exit status 1\) before it was ready: cannot run : execv"):
+        start(parse_spec("cmd", {"cmd": profile}), directory=tmp_path)
+
+
+def test_child_that_answers_for_a_command_that_has_ended_is_no_server(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"cmd ended \(exit status 0; a server must stay in the foreground\)"):
+        start(of_command("daemon"), directory=tmp_path)
 
 
 def test_children_that_ignore_the_stop_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:

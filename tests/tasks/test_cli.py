@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from loadgen.store import CSV_HEADER
 from tests.rig.support import Place, interrupt
 from tests.servers.support import eventually
+from tests.support import run_script
 
 
 @pytest.fixture
@@ -80,6 +82,7 @@ def test_thread_cost(place: Place) -> None:
         ("tasks --work sleep:1s --runs 0", "0 runs are not accepted: --runs takes 1 to 1000"),
         ("tasks --work sleep:1s --tasks 9 --samples rows.json", "--samples rows.json: the name must end in .csv"),
         ("thread-cost --counts 10,x", "--counts '10,x' is not accepted: it takes whole numbers"),
+        (f"thread-cost --counts {'9' * 5000}", "is not accepted: it takes whole numbers, as in 10,100,1000"),
         ("thread-cost --of fibres", "kind 'fibres' is not accepted: --of takes threads, asyncio, greenlets"),
         ("thread-cost --rounds 0", "0 rounds are not accepted: --rounds takes 1 to 1000"),
     ],
@@ -113,6 +116,17 @@ def test_killed_leaves_no_process(place: Place) -> None:
         process.kill()
         process.wait()
         assert eventually(lambda: not any(child.is_running() and child.status() != "zombie" for child in below))
+
+
+def test_too_few_descriptors_are_said_in_one_line_and_leave_no_process() -> None:
+    """A pool is half made then, and its processes would hold the measuring process's output open for ever."""
+    refused = run_script(
+        "rig",
+        *["tasks", "--work", "sleep:5ms", "--tasks", "60", "--on", "processes:60", "--warmup", "0", "--runs", "1"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+    )
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert refused.stderr == "rig: sleep:5ms processes:60: [Errno 24] Too many open files\n"
 
 
 def carrying_out(process: subprocess.Popen[str]) -> list[psutil.Process]:

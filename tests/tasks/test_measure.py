@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
@@ -12,13 +14,15 @@ import pytest
 from loadgen.kernel import available_cpus
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS
-from rig.tasks import measure
-from rig.tasks.errors import ChildError
+from rig.tasks.errors import ChildError, Unavailable
 from rig.tasks.hosting import Child
 from rig.tasks.kinds import Kind, parse_kinds
-from rig.tasks.measure import ExecutorRuns, TasksPlan, disagreement, measure_tasks
+from rig.tasks.measure import ExecutorRuns, Measurement, TasksPlan, disagreement, measure_tasks
 from rig.tasks.render import tasks_data, tasks_lines
 from rig.tasks.work import Work
+from servers.errors import ProgramError
+from servers.java import tasks
+from servers.runtimes import JAVA
 from servers.work import integer_steps
 
 MORE_THAN_ONE = 1.1
@@ -166,6 +170,28 @@ def test_process_that_fails_says_which_and_why() -> None:
     assert "invalid literal" in str(told.value)
 
 
+def pretend_java(monkeypatch: pytest.MonkeyPatch, run_java_tasks: Callable[..., Iterator[SimpleNamespace]]) -> None:
+    monkeypatch.setattr(tasks, "require_java", lambda: None)
+    monkeypatch.setattr(tasks, "TASKS_BUILD", SimpleNamespace(make=lambda _: None))
+    monkeypatch.setattr(tasks, "run_java_tasks", run_java_tasks)
+
+
+def test_java_that_is_missing_is_said_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "JAVA", replace(JAVA, places=lambda: iter(())))
+    with pytest.raises(Unavailable, match=r"^java:virtual: Java 21 or later is needed; none was found; to "):
+        measured("sleep:1ms", 2, "asyncio,java:virtual")
+
+
+def test_java_program_that_cannot_be_built_loses_no_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tasks, "require_java", lambda: None)
+    monkeypatch.setattr(tasks, "TASKS_BUILD", replace(tasks.TASKS_BUILD, tools=(), command=lambda: ["false"]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    plan = TasksPlan(Work.parse("sleep:1ms"), 2, parse_kinds("asyncio,java:virtual"))
+    with Measurement(plan) as measurement, pytest.raises(ProgramError, match="java-tasks could not be built"):
+        measurement.carry_out()
+    assert not any(entry.runs for entry in measurement.measured)
+
+
 def test_runs_of_a_jvm_are_read_as_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -176,7 +202,7 @@ def test_runs_of_a_jvm_are_read_as_the_others(monkeypatch: pytest.MonkeyPatch) -
             done = [at + 50_000_000 for at in begun]
             yield SimpleNamespace(wall_ns=110_000_000, checksum=6, begun_ns=begun, done_ns=done)
 
-    monkeypatch.setattr(measure, "_java_carrier", lambda: run_java_tasks)
+    pretend_java(monkeypatch, run_java_tasks)
     entries = measured("sleep:50ms", 4, "java:pool:2,asyncio", runs=2)
     assert asked == [("sleep:50", 4, "pool:2", 0, 2)]
     java = entries["java:pool:2"]
@@ -187,7 +213,7 @@ def test_runs_of_a_jvm_are_read_as_the_others(monkeypatch: pytest.MonkeyPatch) -
 
 def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     other = SimpleNamespace(wall_ns=60_000_000, checksum=7, begun_ns=[0, 0], done_ns=[50_000_000] * 2)
-    monkeypatch.setattr(measure, "_java_carrier", lambda: lambda *_: iter([other]))
+    pretend_java(monkeypatch, lambda *_: iter([other]))
     told = disagreement(list(measured("sleep:50ms", 2, "asyncio,java:virtual").values()))
     assert told is not None
     assert told.startswith("the results differ: run 1 on asyncio came to 1, run 1 on java virtual to 7;")
