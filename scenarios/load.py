@@ -173,7 +173,7 @@ def _entries(table: Table, key: str, name: str) -> Entries:
 
 
 def _check_spec(table: Table, spec: str) -> None:
-    """A knob that does not exist is a mistake; a profile that does not may be another machine's, and is left out."""
+    """Checks knobs; a profile that is none of these may be of a rig.toml, and is looked for when the file is carried out."""
     if spec.partition(":")[0] not in PROFILES:
         return
     try:

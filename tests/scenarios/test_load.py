@@ -171,6 +171,6 @@ def test_file_without_steps_and_files_that_cannot_be_read(tmp_path: Path) -> Non
         load_file(tmp_path / "latin.toml")
 
 
-def test_profile_that_is_not_here_is_no_mistake(tmp_path: Path) -> None:
+def test_profile_that_is_not_here_may_be_of_a_rig_toml(tmp_path: Path) -> None:
     (step,) = load_file(written(tmp_path, GOOD.replace('"async"', '"elsewhere:threads=3"'))).steps
     assert step.entries[0].spec == "elsewhere:threads=3"
