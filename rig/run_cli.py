@@ -126,8 +126,8 @@ def _carry_out(
         interrupted = True
     except (ServersError, LoadgenError, TasksError) as error:  # what the steps before measured is not lost by it
         trouble = error
-    if outcomes:
-        show(*closing(scenario, outcomes, quiet=quiet))
+    if outcomes or interrupted:
+        show(*closing(scenario, outcomes, quiet=quiet, interrupted=interrupted))
     if not as_text:
         json.dump(scenario_data(scenario, outcomes, left_out), out, indent=2)
         out.write("\n")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rig.render import block_heading
 from rig.scenario.judge import Verdict
-from rig.scenario.outcome import Row, spoken_published
+from rig.scenario.outcome import NONE, Row, spoken_published
 from scenarios.scenario import Ask, Entry
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
@@ -115,7 +115,7 @@ def _row(step: Ask, entry: Entry, answer: Answers) -> Row:
         step.title,
         entry.spec,
         spoken_published(entry.published),
-        "-" if wanted is None else f"an answer with {wanted!r}",
+        NONE if wanted is None else f"an answer with {wanted!r}",
         f"{distinct} different answer{'' if distinct == 1 else 's'}",
         verdict,
         "; ".join(filter(None, (sentence, note))),

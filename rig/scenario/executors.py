@@ -8,7 +8,7 @@ from typing import Any
 
 from loadgen.errors import LoadgenError
 from rig.scenario.judge import Seen, Verdict
-from rig.scenario.outcome import Row, row_of, spoken_published
+from rig.scenario.outcome import NONE, Row, row_of, spoken_published
 from rig.tasks.cost import Cost, cost_data, cost_lines, costs
 from rig.tasks.errors import TasksError
 from rig.tasks.kinds import Kind
@@ -45,6 +45,8 @@ class TasksOutcome:
         """See `Outcome`."""
         differ = disagreement(self.executors)
         for entry, executor in zip(self.step.entries, self.executors, strict=True):
+            if self.interrupted and not executor.runs:
+                continue
             prediction = predict(
                 entry.predicted,
                 n=self.step.tasks,
@@ -91,7 +93,7 @@ class CostOutcome:
         for entry in self.step.entries:
             note = f"published: {entry.published.note}" if entry.published.note else "nothing was predicted"
             published = spoken_published(entry.published)
-            yield Row(self.step.title, entry.spec, published, "-", "see above", Verdict.UNPREDICTED, note)
+            yield Row(self.step.title, entry.spec, published, NONE, "see above", Verdict.UNPREDICTED, note)
 
     def data(self) -> dict[str, Any]:
         """See `Outcome`."""

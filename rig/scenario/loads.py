@@ -40,15 +40,18 @@ class LoadOutcome:
 
     def lines(self, *, quiet: bool) -> Iterator[str]:
         """See `Outcome`."""
-        yield from blocks(self.sides, quiet=quiet)
-        if self.step.shows_resent:
+        begun = [side for side in self.sides if side.runs]
+        yield from blocks(begun, quiet=quiet)
+        if begun and self.step.shows_resent:
             yield from _resent_table(self.sides, self.step.over_ms)
             yield ""
 
     def rows(self) -> Iterator[Row]:
         """See `Outcome`."""
         for entry, side in zip(self.step.entries, self.sides, strict=True):
-            yield row_of(self.step, entry, prediction_of(self.step, entry, side.instance), seen_runs(side))
+            runs = seen_runs(side)
+            if runs or not self.interrupted:
+                yield row_of(self.step, entry, prediction_of(self.step, entry, side.instance), runs)
 
     def data(self) -> dict[str, Any]:
         """See `Outcome`."""

@@ -174,7 +174,8 @@ def test_curve_over_concurrency(place: Place, tmp_path: Path) -> None:
         '[[profiles]]\nspec = "calibrated:limit=4"\n'
     )
     ended = place.run("run", str(path))
-    assert "throughput flattens at 4 at a time" in ended.stdout
+    assert "throughput flattens between 2 and 4 at a time, at about " in ended.stdout or "is not to be " in ended.stdout
+    assert re.search(r"\ncalibrated:limit=4  12 .* [0-1] of 1 runs?\n", ended.stdout)
     assert "at most 100 a second" in ended.stdout
     assert ended.stdout.count("at most 200 a second") == 2
 
@@ -275,7 +276,23 @@ def test_interrupted_prints_what_was_measured(place: Place, tmp_path: Path) -> N
     assert (process.returncode, err) == (130, "")
     assert "/sleep?ms=100, 4 at once" in out
     assert "-- N=4 run 1" in out
-    assert "1 not measured" in out
+    assert "\ninterrupted: what was measured until then\n" in out
+    assert re.search(r"\n[01] of 1 prediction held", out)
+    place.assert_empty()
+
+
+def test_interrupted_before_anything_was_measured(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(
+        f'{HEAD}caution = "beware"\n[load]\npath = "/sleep?ms=60000"\nn = 4\nconcurrency = 2\nwarmup = 1\n'
+        '[[profiles]]\nspec = "async"\n'
+    )
+    with place.running("run", str(path)) as process:
+        assert eventually(lambda: place.in_flight() == 2)
+        out, err = interrupt(process)
+    assert (process.returncode, err) == (130, "")
+    assert out.endswith("\n\ninterrupted: nothing was measured until then\n")
+    assert "#####" not in out
     place.assert_empty()
 
 

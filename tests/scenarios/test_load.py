@@ -57,6 +57,15 @@ def test_published_figures_are_those_of_the_document() -> None:
     ]
 
 
+def test_same_load_on_the_same_server_is_predicted_the_same_in_each_scenario() -> None:
+    predicted: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for name in names():
+        for step in load(name).steps:
+            for entry in step.entries:
+                predicted.setdefault((step.title, entry.spec), set()).add(tuple(sorted(entry.predicted.causes)))
+    assert {key: causes for key, causes in predicted.items() if len(causes) > 1} == {}
+
+
 def test_lists_and_cpus_make_a_load_each(tmp_path: Path) -> None:
     text = GOOD.replace("n = 10", 'n = ["cpus", "2 * cpus", 1000]\nconcurrency = [1, "cpus"]')
     cpus = available_cpus()
