@@ -192,6 +192,7 @@ def _predicted(table: Table | None) -> Predicted:
         over=table.get("over", whole(0), None),
         causes=table.given("cause", CAUSE, ()),
         answer=table.get("answer", TEXT, None),
+        meaning=table.given("meaning", TEXT, ""),
     )
     table.close()
     return predicted
@@ -205,6 +206,8 @@ def _published(table: Table | None) -> Published:
         over=table.given("over", NUMBERS, ()),
         p50_ms=table.given("p50_ms", NUMBERS, ()),
         rps=table.given("rps", NUMBERS, ()),
+        create_us=table.given("create_us", NUMBERS, ()),
+        address_mb=table.given("address_mb", NUMBERS, ()),
         note=table.given("note", TEXT, ""),
     )
     table.close()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from rig.render import block_heading
 from rig.scenario.judge import Verdict
+from rig.scenario.met import met_words
 from rig.scenario.outcome import NONE, Row, spoken_published
 from scenarios.scenario import Ask, Entry
 from servers.catalog import Instance
@@ -100,23 +101,22 @@ def _asked(server: RunningServer, step: Ask) -> Answers:
 
 def _row(step: Ask, entry: Entry, answer: Answers) -> Row:
     wanted = entry.predicted.answer
-    verdict, sentence = Verdict.UNPREDICTED, "nothing was predicted"
+    predicted = NONE if wanted is None else entry.predicted.meaning or f"an answer with {wanted!r}"
+    met, told = met_words(answer.bodies)
+    verdict, sentence = Verdict.UNPREDICTED, ""
     if answer.failed:
         verdict, sentence = Verdict.UNMEASURED, f"{answer.failed} of {len(answer.bodies)} requests failed"
     elif wanted is not None:
-        held = all(wanted in body for body in answer.bodies)
-        verdict = Verdict.HELD if held else Verdict.FAILED
-        sentence = (
-            "as predicted" if held else f"predicted an answer with {wanted!r}, which there is not in {answer.bodies[0]}"
-        )
+        other = next((body for body in answer.bodies if wanted not in body), None)
+        verdict = Verdict.HELD if other is None else Verdict.FAILED
+        sentence = "as predicted" if other is None else f"predicted {predicted}, but {wanted!r} is not in {other}"
     note = f"published: {entry.published.note}" if entry.published.note else ""
-    distinct = len(set(answer.bodies))
     return Row(
         step.title,
         entry.spec,
         spoken_published(entry.published),
-        NONE if wanted is None else f"an answer with {wanted!r}",
-        f"{distinct} different answer{'' if distinct == 1 else 's'}",
+        predicted,
+        met,
         verdict,
-        "; ".join(filter(None, (sentence, note))),
+        "; ".join(filter(None, (sentence, told, note))),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final, Protocol
 
-from loadgen.explain.words import HTTP, Terms
+from loadgen.explain.words import HTTP, Terms, joined
 from loadgen.summary import NS_PER_MS
 from rig.scenario.judge import (
     Seen,
@@ -20,7 +20,8 @@ from rig.scenario.judge import (
     usual_causes,
     usual_waves,
 )
-from scenarios.scenario import Entry, Published, Step
+from rig.tasks.cost import Cost
+from scenarios.scenario import Entry, Published, Step, ThreadCost
 from scenarios.theory import Prediction
 
 NONE: Final = "-"
@@ -98,6 +99,8 @@ def spoken_published(published: Published) -> str:
         spoken_range(published.p50_ms, " ms p50"),
         spoken_range(published.over, " late"),
         spoken_range(published.rps, " a second"),
+        f"{_listed(published.create_us)} us each" if published.create_us else "",
+        spoken_range(published.address_mb, " MB of address space each"),
     ]
     return ", ".join(filter(None, parts)) or ("see below" if published.note else NONE)
 
@@ -121,6 +124,34 @@ def spoken_runs(runs: Sequence[Seen], prediction: Prediction | None = None, term
         p50, p99 = (median(getattr(time, f"{name}_ns") for time in times) / NS_PER_MS for name in ("p50", "p99"))
         figures = f"{rate:,.0f} a second, p50 {p50:,.1f} ms, p99 {p99:,.1f} ms"
     return "; ".join(filter(None, (figures, causes, untrusted_words(runs))))
+
+
+def cost_row(step: ThreadCost, entry: Entry, costs: Sequence[Cost]) -> Row:
+    """The row of a kind, by what one of it costs at each of the step's counts."""
+    published = entry.published
+    here = {cost.count: cost.create_us for cost in costs}
+    told = []
+    if published.create_us and costs:
+        counts = [count for count, _ in zip(step.counts, published.create_us, strict=False) if count in here]
+        there, ours = published.create_us[: len(counts)], [here[count] for count in counts]
+        same = _ALIKE[0] <= median(ours) / median(there) <= _ALIKE[1]
+        alike = "as published" if same else "quicker than published" if ours < list(there) else "slower than published"
+        told.append(
+            f"{alike}: {_listed(there)} us there, {_listed(ours)} us here, to make one of"
+            f" {joined([f'{count:,}' for count in counts])}"
+        )
+    address_mb = [cost.address_kb / 1024 for cost in costs]
+    if published.address_mb and address_mb:
+        there_mb = spoken_range(published.address_mb, " MB")
+        told.append(f"{there_mb} of address space each there, {median(address_mb):.1f} MB here")
+    told.append(f"published: {published.note}" if published.note else "")
+    measured = f"{_listed([*here.values()])} us each" if costs else "n/a"
+    sentence = "; ".join(filter(None, told)) or "nothing was predicted or published"
+    return Row(step.title, entry.spec, spoken_published(published), NONE, measured, Verdict.UNPREDICTED, sentence)
+
+
+def _listed(values: Sequence[float]) -> str:
+    return joined([f"{value:,.{0 if value >= 10 else 1}f}" for value in values])
 
 
 def _compared(published: Published, runs: Sequence[Seen]) -> str:

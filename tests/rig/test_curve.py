@@ -10,12 +10,15 @@ from rig.scenario.curve import flattening
 @pytest.mark.parametrize(
     ("rates", "says"),
     [
-        ([100, 190, 200, 198], "throughput flattens between 1 and 2 at a time, at about 200 requests a second; with more"),
-        ([100, 200, 380, 50], "flattens between 2 and 4 at a time, at about 380 requests a second; beyond 4 it falls: 50"),
-        ([100, 200, 300, 400], "throughput is still rising at 8 at a time, the highest level: 400 requests a second at 8"),
-        ([300, 290, 300, 280], "its most with 1 at a time, the lowest level, so that where it flattens is not known: 300"),
+        (
+            [100, 190, 200, 198],
+            "flattens between 1 and 2 at a time, at about 200 requests a second; with more at a time",
+        ),
+        ([100, 200, 380, 50], "between 2 and 4 at a time, at about 380 requests a second; beyond 4 it falls: 50 "),
+        ([100, 200, 300, 400], "still rising at 8 at a time, the highest level: 400 requests a second at 8"),
+        ([300, 290, 300, 280], "with 1 at a time, the lowest level, so that where it flattens is not known: 300 "),
         ([300, 290, 80, 70], "not known: 300 requests a second there; beyond 2 it falls: 70 requests a second at 8"),
-        ([300, 100, 400, 400], "throughput goes up and down over these levels, 100 to 400 requests a second: where"),
+        ([300, 100, 400, 400], "goes up and down over these levels, 100 to 400 requests a second: where it flattens"),
         ([100, 200], "where throughput flattens is not to be told from 2 levels that can be trusted"),
     ],
 )
