@@ -87,25 +87,30 @@ class Comparison:
         measured: one entry a profile, in the order given; each fills as `runs` goes on.
     """
 
-    def __init__(self, instances: Sequence[Instance], make_plan: Callable[[str], Plan]) -> None:
-        """`make_plan` gives the plan for a server's base URL."""
+    def __init__(
+        self,
+        instances: Sequence[Instance],
+        make_plan: Callable[[str], Plan],
+        servers: Sequence[RunningServer] = (),
+    ) -> None:
+        """`make_plan` gives the plan for a server's base URL; `servers` are the instances' that are ready already,
+        and are left running."""
         self._instances = instances
         self._make_plan = make_plan
+        self._servers = servers
         self._stack = ExitStack()
         self._sides: list[_Side] = []
         self.measured: list[Measured] = []
 
     def __enter__(self) -> Comparison:
-        """Starts the servers, all at once, and waits until each is ready.
+        """Starts the servers that are not ready, all at once, and waits until each is.
 
         Raises:
             servers.errors.StartError: one did not become ready; those that did are stopped by then.
             loadgen.errors.UsageError: the plan does not fit this machine.
         """
         try:
-            servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
-            for instance, server in zip(self._instances, servers, strict=True):
-                server.wait_ready()
+            for instance, server in zip(self._instances, self._servers or self._started(), strict=True):
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
                 session = self._stack.enter_context(Session(plan))
@@ -115,6 +120,10 @@ class Comparison:
             self._stack.close()
             raise
         return self
+
+    def _started(self) -> list[RunningServer]:
+        servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+        return [server.wait_ready() for server in servers]
 
     def __exit__(self, *exc_info: object) -> None:
         self._stack.close()

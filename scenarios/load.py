@@ -173,7 +173,7 @@ def _entries(table: Table, key: str, name: str) -> Entries:
 
 
 def _check_spec(table: Table, spec: str) -> None:
-    """Checks knobs; a profile that is none of these may be of a rig.toml, and is looked for when the file is carried out."""
+    """Checks knobs; a profile that is none of these may be one of a rig.toml, and is looked for before it is run."""
     if spec.partition(":")[0] not in PROFILES:
         return
     try:

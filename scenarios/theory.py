@@ -40,7 +40,8 @@ def predict(
 ) -> Prediction | None:
     """The prediction for `n` requests, `concurrency` at a time, where `limit` is the known one (None: none).
 
-    `networked`: whether connections stand between, which may wait to be accepted. What is `stated` comes first. None where there is nothing to predict from.
+    `networked`: whether connections stand between, which may wait to be accepted. What is `stated` comes first. None
+    where there is nothing to predict from.
     """
     limit = stated.limit or limit
     burst = concurrency == n

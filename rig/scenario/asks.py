@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
@@ -16,7 +15,7 @@ from rig.scenario.met import met_words
 from rig.scenario.outcome import NONE, Row, spoken_published
 from scenarios.scenario import Ask, Entry
 from servers.catalog import Instance
-from servers.process import RunningServer, spawn
+from servers.process import RunningServer
 
 _TIMEOUT_S: Final = 30.0
 
@@ -64,20 +63,14 @@ class AskOutcome:
         return {"kind": "ask", "title": self.step.title, "path": self.step.path, "profiles": profiles}
 
 
-def carry_out_ask(step: Ask, instances: Sequence[Instance]) -> AskOutcome:
-    """Starts a server for each instance, asks each, and stops the servers.
-
-    Raises:
-        servers.errors.ServersError: one could not start.
-    """
+def carry_out_ask(step: Ask, servers: Sequence[RunningServer]) -> AskOutcome:
+    """Asks each of these servers, which are ready, one an entry."""
     answers: list[Answers] = []
-    with ExitStack() as stack:
-        try:
-            servers = [stack.enter_context(spawn(instance)) for instance in instances]
-            for server in servers:
-                answers.append(_asked(server.wait_ready(), step))
-        except KeyboardInterrupt:
-            return AskOutcome(step, answers, interrupted=True)
+    try:
+        for server in servers:
+            answers.append(_asked(server, step))
+    except KeyboardInterrupt:
+        return AskOutcome(step, answers, interrupted=True)
     return AskOutcome(step, answers, interrupted=False)
 
 

@@ -21,6 +21,7 @@ class Choice:
 
     n: int | None = None
     runs: int | None = None
+    warmup: int | None = None
     profiles: tuple[str, ...] = ()
 
     def applied(self, scenario: Scenario, catalog: Mapping[str, Profile]) -> Scenario:
@@ -39,6 +40,8 @@ class Choice:
             raise ScenarioError(f"--n is not accepted by {scenario.name}: it fires no load")
         if self.runs is not None and not any(isinstance(step, Load | Tasks) for step in scenario.steps):
             raise ScenarioError(f"--runs is not accepted by {scenario.name}: it has no runs")
+        if self.warmup is not None and not any(isinstance(step, Load | Tasks) for step in scenario.steps):
+            raise ScenarioError(f"--warmup is not accepted by {scenario.name}: it has no runs")
         if self.profiles and not any(isinstance(step, Load | Ask) for step in scenario.steps):
             raise ScenarioError(f"--profiles is not accepted by {scenario.name}: it starts no servers")
         # Steps that differed in the number of requests alone are the same now.
@@ -50,6 +53,8 @@ class Choice:
             step = replace(step, entries=tuple(known.get(spec, Entry(spec)) for spec in self.profiles))
         if self.runs is not None and isinstance(step, Load | Tasks):
             step = replace(step, runs=self.runs)
+        if self.warmup is not None and isinstance(step, Load | Tasks):
+            step = replace(step, warmup=self.warmup)
         if self.n is not None and isinstance(step, Load):
             burst = step.n == step.concurrency
             entries = step.entries if step.n == self.n else tuple(map(_of_another_size, step.entries))

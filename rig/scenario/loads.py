@@ -19,6 +19,7 @@ from rig.turns import carry_out
 from scenarios.scenario import Entry, Load
 from scenarios.theory import Prediction, predict
 from servers.catalog import Instance
+from servers.process import RunningServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,23 @@ class LoadOutcome:
         }
 
 
-def carry_out_load(step: Load, instances: Sequence[Instance]) -> LoadOutcome:
-    """Starts a server for each instance, carries the load's runs out in turns, and stops the servers.
+def check_load(step: Load) -> None:
+    """Checks that the load fits this machine.
 
     Raises:
-        servers.errors.ServersError: one could not start.
+        loadgen.errors.UsageError: it does not.
+    """
+    check_capacity(plan_of(step, "http://127.0.0.1"))
+
+
+def carry_out_load(step: Load, servers: Sequence[RunningServer]) -> LoadOutcome:
+    """Carries the load's runs out in turns at servers that are ready, one an entry.
+
+    Raises:
         loadgen.errors.UsageError: the load does not fit this machine.
     """
-    check_capacity(plan_of(step, "http://127.0.0.1"))  # found out before a server starts
-    with Comparison(instances, lambda base: plan_of(step, base)) as comparison:
+    instances = [server.instance for server in servers]
+    with Comparison(instances, lambda base: plan_of(step, base), servers) as comparison:
         interrupted = carry_out(comparison)
         return LoadOutcome(step, comparison.measured, interrupted)
 

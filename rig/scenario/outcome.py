@@ -140,10 +140,10 @@ def cost_row(step: ThreadCost, entry: Entry, costs: Sequence[Cost]) -> Row:
             f"{alike}: {_listed(there)} us there, {_listed(ours)} us here, to make one of"
             f" {joined([f'{count:,}' for count in counts])}"
         )
-    address_mb = [cost.address_kb / 1024 for cost in costs]
-    if published.address_mb and address_mb:
+    if published.address_mb and costs:
         there_mb = spoken_range(published.address_mb, " MB")
-        told.append(f"{there_mb} of address space each there, {median(address_mb):.1f} MB here")
+        most = max(costs, key=lambda cost: cost.count)
+        told.append(f"{there_mb} of address space each there, {most.address_kb / 1024:.1f} MB here")
     told.append(f"published: {published.note}" if published.note else "")
     measured = f"{_listed([*here.values()])} us each" if costs else "n/a"
     sentence = "; ".join(filter(None, told)) or "nothing was predicted or published"

@@ -9,19 +9,23 @@ from typing import Any, Final
 from loadgen.render.document import environment_data
 from rig.render import aligned
 from rig.scenario.curve import curve_lines, curves
+from rig.scenario.estimate import scenario_seconds
 from rig.scenario.judge import Verdict
 from rig.scenario.outcome import Outcome, Row
+from rig.tasks.estimate import spoken_estimate
 from scenarios.scenario import Scenario
+from servers.catalog import PROFILES
 
 SCHEMA: Final = "scenario/1"
 
 _WIDTH: Final = 120
 
 
-def heading(scenario: Scenario) -> Iterator[str]:
-    """Title, question and source, before anything is measured."""
+def heading(scenario: Scenario, seconds: float) -> Iterator[str]:
+    """Title, question and source, and how long it will take, before anything is measured."""
     yield f"===== {scenario.title} ({scenario.name}, {scenario.source})"
     yield from wrap(scenario.question, _WIDTH)
+    yield f"(takes {spoken_estimate(seconds)})"
     yield ""
 
 
@@ -87,8 +91,13 @@ def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Seq
 
 
 def scenario_list(scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Name, source and question of each."""
-    yield from aligned([[scenario.name, scenario.source, scenario.question] for scenario in scenarios])
+    """Name, source, how long it takes, and question of each."""
+    yield from aligned(
+        [
+            [each.name, each.source, spoken_estimate(scenario_seconds(each, PROFILES)), each.question]
+            for each in scenarios
+        ]
+    )
 
 
 def _cells(row: Row) -> list[str]:

@@ -73,6 +73,7 @@ def test_scenarios_are_listed_with_source_and_question(place: Place) -> None:
     scenarios = [load(name) for name in names()]
     assert [line.split()[:2] for line in listed.stdout.splitlines()] == [[s.name, s.source] for s in scenarios]
     for scenario, line in zip(scenarios, listed.stdout.splitlines(), strict=True):
+        assert re.search(r"  (some|about \d+) (seconds|minutes)  ", line)
         assert line.endswith(scenario.question)
 
 
@@ -82,7 +83,8 @@ def test_quick_scenario_from_title_to_verdicts(without_node: Place, quick: str) 
     assert ended.returncode == 0
     assert ended.stderr.startswith("rig: left out: node: ")
     assert ended.stderr.count("\n") == 1
-    assert lines[:3] == ["===== Mine (quick, here)", "How many at once?", ""]
+    assert lines[:2] == ["===== Mine (quick, here)", "How many at once?"]
+    assert re.fullmatch(r"\(takes (some|about \d+) seconds\)", lines[2])
     assert lines.count("-- N=40 run 2") == 2
     assert sum(line.startswith('{"id": 1') and line.endswith("(2 times)") for line in lines) == 2
     limited = next(line for line in lines if line.startswith("calibrated:limit=20  800 to 810 ms, 20 late  2 waves"))
@@ -264,6 +266,8 @@ def test_scenarios_name_nothing_that_there_is_not(name: str) -> None:
         ("nowhere", "no scenario 'nowhere'; scenarios: accept-queue, "),
         ("nowhere.toml", "nowhere.toml: No such file or directory"),
         ("sleep-400 --runs 0", "--runs 0 is not accepted: it takes 1 to 1000000"),
+        ("sleep-400 --warmup -1", "--warmup -1 is not accepted: it takes 0 to 1000"),
+        ("who-serves-me --warmup 3", "--warmup is not accepted by who-serves-me: it has no runs"),
         ("sleep-400 --n 0", "--n 0 is not accepted: it takes 1 to 1000000"),
         ("sleep-400 --profiles zebra", "no profile 'zebra'; profiles: threads, gthread,"),
         ("who-serves-me --n 3", "--n is not accepted by who-serves-me: it fires no load"),
