@@ -22,7 +22,8 @@ def build(
 ) -> None:
     """Builds a profile's server ahead of its first use.
 
-    It goes into the user's cache. Prints where the built program is. What is built already is not built again; a changed source is.
+    It goes into the user's cache. Prints where the built program is. What is built already is not built again; a
+    changed source is.
     """
     from servers.catalog import PROFILES, parse_spec
 

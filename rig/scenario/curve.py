@@ -90,7 +90,7 @@ def flattening(curve: Sequence[tuple[int, float]]) -> str:
     model: overflowing accept queues make throughput fall in a way that no scalability curve has.
     """
     if len(curve) < _FEWEST:
-        return f"where throughput flattens is not to be told from {counted(len(curve), 'level')} that can be trusted"
+        return f"where throughput flattens is not told: {counted(len(curve), 'level')} can be trusted, {_FEWEST} would do"
     levels, rates = [level for level, _ in curve], [rate for _, rate in curve]
     most = max(rates)
     flat = [index for index, rate in enumerate(rates) if rate * _GAIN >= most]

@@ -19,7 +19,7 @@ from rig.scenario.curve import flattening
         ([300, 290, 300, 280], "with 1 at a time, the lowest level, so that where it flattens is not known: 300 "),
         ([300, 290, 80, 70], "not known: 300 requests a second there; beyond 2 it falls: 70 requests a second at 8"),
         ([300, 100, 400, 400], "goes up and down over these levels, 100 to 400 requests a second: where it flattens"),
-        ([100, 200], "where throughput flattens is not to be told from 2 levels that can be trusted"),
+        ([100, 200], "where throughput flattens is not told: 2 levels can be trusted, 3 would do"),
     ],
 )
 def test_flattening_is_told_between_levels(rates: list[float], says: str) -> None:
