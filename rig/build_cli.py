@@ -20,9 +20,10 @@ def build(
         str | None, typer.Argument(metavar="PROFILE", help="As in spring; all that need it where none is named.")
     ] = None,
 ) -> None:
-    """Builds a profile's server ahead of its first use, into the user's cache.
+    """Builds a profile's server ahead of its first use.
 
-    Prints where the built program is. What is built already is not built again; a changed source is.
+    It goes into the user's cache. Prints where the built program is. What is built already is not built again; a
+    changed source is.
     """
     from servers.catalog import PROFILES, parse_spec
 

@@ -90,18 +90,25 @@ class Comparison:
     """
 
     def __init__(
-        self, instances: Sequence[Instance], make_plan: Callable[[str], Plan], *, resources: bool = False
+        self,
+        instances: Sequence[Instance],
+        make_plan: Callable[[str], Plan],
+        servers: Sequence[RunningServer] = (),
+        *,
+        resources: bool = False,
     ) -> None:
-        """`make_plan` gives the plan for a server's base URL; `resources`: they are looked at while runs last."""
+        """`make_plan` gives the plan for a server's base URL; `servers` are the instances' that are ready already, and
+        are left running; `resources`: what they use is looked at while runs last."""
         self._resources = resources
         self._instances = instances
         self._make_plan = make_plan
+        self._servers = servers
         self._stack = ExitStack()
         self._sides: list[_Side] = []
         self.measured: list[Measured] = []
 
     def __enter__(self) -> Comparison:
-        """Starts the servers, all at once, and waits until each is ready.
+        """Starts the servers that are not ready, all at once, and waits until each is.
 
         Raises:
             servers.errors.StartError: one did not become ready; those that did are stopped by then.
@@ -109,9 +116,7 @@ class Comparison:
         """
         try:
             sampler = self._stack.enter_context(Sampler()) if self._resources else None
-            servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
-            for instance, server in zip(self._instances, servers, strict=True):
-                server.wait_ready()
+            for instance, server in zip(self._instances, self._servers or self._started(), strict=True):
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
                 session = self._stack.enter_context(Session(plan, sampler=sampler, watched=watched(server)))
@@ -121,6 +126,10 @@ class Comparison:
             self._stack.close()
             raise
         return self
+
+    def _started(self) -> list[RunningServer]:
+        servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+        return [server.wait_ready() for server in servers]
 
     def __exit__(self, *exc_info: object) -> None:
         self._stack.close()

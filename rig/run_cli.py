@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from contextlib import closing as closed_after
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -45,7 +46,7 @@ class ReportFormat(StrEnum):
 
 
 def scenarios() -> None:
-    """Lists the scenarios: name, source, question."""
+    """Lists the scenarios, and how long each takes."""
     from rig.scenario.report import scenario_list
     from scenarios.load import load, names
 
@@ -56,6 +57,7 @@ def scenarios() -> None:
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help="See rig scenarios.")],
     runs: Annotated[int | None, typer.Option("--runs", metavar="R", help="In place of the file's.")] = None,
+    warmup: Annotated[int | None, typer.Option("--warmup", metavar="W", help="In place of the file's.")] = None,
     n: Annotated[
         int | None, typer.Option("-n", "--n", metavar="N", help="Requests a run, in place of the file's.")
     ] = None,
@@ -70,17 +72,22 @@ def run(
     config: Config = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the sentences.")] = False,
 ) -> None:
-    """Carries out a scenario, and holds it against what was predicted and published."""
+    """Carries a scenario out, and judges the outcome.
+
+    What is measured is held against what was predicted and published.
+    """
     for option, number in (("--runs", runs), ("--n", n)):
         if number is not None and not 1 <= number <= 1_000_000:
             raise UsageError(f"{option} {number} is not accepted: it takes 1 to 1000000")
+    if warmup is not None and not 0 <= warmup <= 1000:
+        raise UsageError(f"--warmup {warmup} is not accepted: it takes 0 to 1000")
     from rig.scenario.choice import Choice
     from rig.scenario.steps import check_steps
     from scenarios.load import load
     from servers.own.file import catalog
 
     known = catalog(config)
-    scenario = Choice(n, runs, tuple(profiles or ())).applied(load(name), known)
+    scenario = Choice(n, runs, warmup, tuple(profiles or ())).applied(load(name), known)
     check_steps(scenario, known)
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
@@ -97,6 +104,7 @@ def _carry_out(
     quiet: bool,
 ) -> int:
     """Carries it out, prints, and returns the exit code."""
+    from rig.scenario.estimate import scenario_seconds
     from rig.scenario.report import all_held, closing, heading, scenario_data
     from rig.scenario.steps import carry_out_steps
     from rig.tasks.errors import TasksError
@@ -116,20 +124,21 @@ def _carry_out(
         if as_text:
             print(*lines, sep="\n", file=out, flush=True)
 
-    show(*heading(scenario))
+    show(*heading(scenario, scenario_seconds(scenario, known)))
     interrupted = False
     trouble: Exception | None = None
     try:
-        for outcome in carry_out_steps(scenario, known, leave_out):
-            outcomes.append(outcome)
-            show(*outcome.lines(quiet=quiet))
-            interrupted = outcome.interrupted
+        with closed_after(carry_out_steps(scenario, known, leave_out)) as steps:
+            for outcome in steps:
+                outcomes.append(outcome)
+                show(*outcome.lines(quiet=quiet))
+                interrupted = outcome.interrupted
     except KeyboardInterrupt:  # between two steps
         interrupted = True
     except (ServersError, LoadgenError, TasksError) as error:  # what the steps before measured is not lost by it
         trouble = error
-    if outcomes:
-        show(*closing(scenario, outcomes, quiet=quiet))
+    if outcomes or interrupted:
+        show(*closing(scenario, outcomes, quiet=quiet, interrupted=interrupted))
     if not as_text:
         json.dump(scenario_data(scenario, outcomes, left_out), out, indent=2)
         out.write("\n")

@@ -46,6 +46,9 @@ Examples:
   rig thread-cost --counts 1000 --of threads,asyncio --rounds 9
 """
 
+_TOLD_FROM_S = 10.0
+"""From such an estimate on it is told."""
+
 SamplesFile = Annotated[
     Path | None,
     typer.Option("--samples", metavar="FILE.csv", help="Write each task's row too."),
@@ -72,6 +75,7 @@ def tasks(
         raise UsageError(f"--samples {samples}: the name must end in .csv")
     if samples is not None and output is not None and samples.resolve() == output.resolve():
         raise UsageError(f"--output and --samples are both {output}: name two files")
+    from rig.tasks.estimate import spoken_estimate, tasks_seconds
     from rig.tasks.kinds import parse_kinds
     from rig.tasks.measure import Measurement, TasksPlan, disagreement
     from rig.tasks.work import Work
@@ -79,6 +83,9 @@ def tasks(
     plan = TasksPlan(Work.parse(work), tasks, parse_kinds(on), warmup, runs)
     measurement = Measurement(plan)  # before a file is opened: it may not fit
     all_is_loaded()
+    seconds = tasks_seconds(plan)
+    if seconds > _TOLD_FROM_S:
+        tell(f"rig: takes {spoken_estimate(seconds)}")
     interrupted = False
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))

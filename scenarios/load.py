@@ -171,7 +171,7 @@ def _entries(table: Table, key: str, name: str) -> Entries:
 
 
 def _check_spec(table: Table, spec: str) -> None:
-    """A knob that does not exist is a mistake; a profile that does not may be another machine's, and is left out."""
+    """Checks knobs; a profile that is none of these may be one of a rig.toml, and is looked for before it is run."""
     if spec.partition(":")[0] not in PROFILES:
         return
     try:
@@ -190,6 +190,7 @@ def _predicted(table: Table | None) -> Predicted:
         over=table.get("over", whole(0), None),
         causes=table.given("cause", CAUSE, ()),
         answer=table.get("answer", TEXT, None),
+        meaning=table.given("meaning", TEXT, ""),
     )
     table.close()
     return predicted
@@ -203,6 +204,8 @@ def _published(table: Table | None) -> Published:
         over=table.given("over", NUMBERS, ()),
         p50_ms=table.given("p50_ms", NUMBERS, ()),
         rps=table.given("rps", NUMBERS, ()),
+        create_us=table.given("create_us", NUMBERS, ()),
+        address_mb=table.given("address_mb", NUMBERS, ()),
         note=table.given("note", TEXT, ""),
     )
     table.close()

@@ -18,6 +18,10 @@ class Published:
     """Late requests."""
     p50_ms: tuple[float, ...] = ()
     rps: tuple[float, ...] = ()
+    create_us: tuple[float, ...] = ()
+    """Time to make one, a figure for each of the step's counts, or for the first of them."""
+    address_mb: tuple[float, ...] = ()
+    """Address space of each."""
     note: str = ""
     """What it said in words, or the conditions that were other than here."""
 
@@ -36,6 +40,8 @@ class Predicted:
     """The causes that may be found."""
     answer: str | None = None
     """A text that the answer holds."""
+    meaning: str = ""
+    """What such an answer means, in words."""
 
 
 @dataclass(frozen=True, slots=True)

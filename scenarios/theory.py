@@ -36,11 +36,12 @@ class Prediction:
 
 
 def predict(
-    stated: Predicted, *, n: int, concurrency: int, service_ms: float | None, limit: int | None
+    stated: Predicted, *, n: int, concurrency: int, service_ms: float | None, limit: int | None, networked: bool = True
 ) -> Prediction | None:
     """The prediction for `n` requests, `concurrency` at a time, where `limit` is the known one (None: none).
 
-    What is `stated` comes first. None where there is nothing to predict from.
+    `networked`: whether connections stand between, which may wait to be accepted. What is `stated` comes first. None
+    where there is nothing to predict from.
     """
     limit = stated.limit or limit
     burst = concurrency == n
@@ -55,11 +56,13 @@ def predict(
         return None
     if stated.causes or service_ms is None:
         return prediction
-    return Prediction(waves, wall_ms, most_rps, stated.over, _causes(limit, concurrency))
+    return Prediction(waves, wall_ms, most_rps, stated.over, _causes(limit, concurrency, networked=networked))
 
 
-def _causes(limit: int | None, concurrency: int) -> tuple[str, ...]:
+def _causes(limit: int | None, concurrency: int, *, networked: bool) -> tuple[str, ...]:
     """What a limit shows as, where so many are in flight."""
     if limit is None or limit >= concurrency:
         return ("overlapped",)
-    return ("serial",) if limit == 1 else ("concurrency-limit", "connection-limit")
+    if limit == 1:
+        return ("serial",)
+    return ("concurrency-limit", "connection-limit") if networked else ("concurrency-limit",)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
 from rig.render import block_heading
 from rig.scenario.judge import Verdict
-from rig.scenario.outcome import Row, spoken_published
+from rig.scenario.met import met_words
+from rig.scenario.outcome import NONE, Row, spoken_published
 from scenarios.scenario import Ask, Entry
 from servers.catalog import Instance
-from servers.process import RunningServer, spawn
+from servers.process import RunningServer
 
 _TIMEOUT_S: Final = 30.0
 
@@ -63,22 +63,17 @@ class AskOutcome:
         return {"kind": "ask", "title": self.step.title, "path": self.step.path, "profiles": profiles}
 
 
-def carry_out_ask(step: Ask, instances: Sequence[Instance]) -> AskOutcome:
-    """Starts a server for each instance, asks each, and stops the servers.
-
-    Raises:
-        servers.errors.ServersError: one could not start.
-    """
+def carry_out_ask(step: Ask, servers: Sequence[RunningServer]) -> AskOutcome:
+    """Asks each of these servers, which are ready, one an entry."""
     answers: list[Answers] = []
-    with ExitStack() as stack:
-        # Closed after the servers, as it is entered before: what waits for an answer at a Ctrl-C ends with its server.
-        pool = stack.enter_context(ThreadPoolExecutor(step.at_once))
-        try:
-            servers = [stack.enter_context(spawn(instance)) for instance in instances]
-            for server in servers:
-                answers.append(_asked(server.wait_ready(), step, pool))
-        except KeyboardInterrupt:
-            return AskOutcome(step, answers, interrupted=True)
+    pool = ThreadPoolExecutor(step.at_once)
+    try:
+        for server in servers:
+            answers.append(_asked(server, step, pool))
+    except KeyboardInterrupt:
+        return AskOutcome(step, answers, interrupted=True)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # what still waits for an answer ends with its server
     return AskOutcome(step, answers, interrupted=False)
 
 
@@ -101,23 +96,22 @@ def _asked(server: RunningServer, step: Ask, pool: ThreadPoolExecutor) -> Answer
 
 def _row(step: Ask, entry: Entry, answer: Answers) -> Row:
     wanted = entry.predicted.answer
-    verdict, sentence = Verdict.UNPREDICTED, "nothing was predicted"
+    predicted = NONE if wanted is None else entry.predicted.meaning or f"an answer with {wanted!r}"
+    met, told = met_words(answer.bodies)
+    verdict, sentence = Verdict.UNPREDICTED, ""
     if answer.failed:
         verdict, sentence = Verdict.UNMEASURED, f"{answer.failed} of {len(answer.bodies)} requests failed"
     elif wanted is not None:
-        held = all(wanted in body for body in answer.bodies)
-        verdict = Verdict.HELD if held else Verdict.FAILED
-        sentence = (
-            "as predicted" if held else f"predicted an answer with {wanted!r}, which there is not in {answer.bodies[0]}"
-        )
+        other = next((body for body in answer.bodies if wanted not in body), None)
+        verdict = Verdict.HELD if other is None else Verdict.FAILED
+        sentence = "as predicted" if other is None else f"predicted {predicted}, but {wanted!r} is not in {other}"
     note = f"published: {entry.published.note}" if entry.published.note else ""
-    distinct = len(set(answer.bodies))
     return Row(
         step.title,
         entry.spec,
         spoken_published(entry.published),
-        "-" if wanted is None else f"an answer with {wanted!r}",
-        f"{distinct} different answer{'' if distinct == 1 else 's'}",
+        predicted,
+        met,
         verdict,
-        "; ".join(filter(None, (sentence, note))),
+        "; ".join(filter(None, (sentence, told, note))),
     )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from loadgen.errors import LoadgenError
+from rig.tasks.cost import check_cost_plan
+from rig.tasks.kinds import Kind
+from rig.tasks.work import Work
 from scenarios.errors import ScenarioError
 from scenarios.scenario import Ask, Entry, Load, Predicted, Published, Scenario, Step, Tasks
 from servers.catalog import Instance, Profile, parse_spec
-from servers.errors import RuntimeMissing
+from servers.errors import RuntimeMissing, ServersError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +21,27 @@ class Choice:
 
     n: int | None = None
     runs: int | None = None
+    warmup: int | None = None
     profiles: tuple[str, ...] = ()
 
     def applied(self, scenario: Scenario, catalog: Mapping[str, Profile]) -> Scenario:
         """The scenario as it was chosen, of the profiles in the catalog.
 
         Raises:
-            ScenarioError: it has no step with what was chosen.
+            ScenarioError: it has no step with what was chosen, or one of its steps names what there is not.
             servers.errors.UsageError: there is no such profile.
         """
         for spec in self.profiles:
             parse_spec(spec, catalog)
+        for step in scenario.steps:
+            _check_names(scenario.name, step, catalog)
         loads = any(isinstance(step, Load) for step in scenario.steps)
         if self.n is not None and not loads:
             raise ScenarioError(f"--n is not accepted by {scenario.name}: it fires no load")
         if self.runs is not None and not any(isinstance(step, Load | Tasks) for step in scenario.steps):
             raise ScenarioError(f"--runs is not accepted by {scenario.name}: it has no runs")
+        if self.warmup is not None and not any(isinstance(step, Load | Tasks) for step in scenario.steps):
+            raise ScenarioError(f"--warmup is not accepted by {scenario.name}: it has no runs")
         if self.profiles and not any(isinstance(step, Load | Ask) for step in scenario.steps):
             raise ScenarioError(f"--profiles is not accepted by {scenario.name}: it starts no servers")
         # Steps that differed in the number of requests alone are the same now.
@@ -44,12 +53,31 @@ class Choice:
             step = replace(step, entries=tuple(known.get(spec, Entry(spec)) for spec in self.profiles))
         if self.runs is not None and isinstance(step, Load | Tasks):
             step = replace(step, runs=self.runs)
+        if self.warmup is not None and isinstance(step, Load | Tasks):
+            step = replace(step, warmup=self.warmup)
         if self.n is not None and isinstance(step, Load):
             burst = step.n == step.concurrency
             entries = step.entries if step.n == self.n else tuple(map(_of_another_size, step.entries))
             concurrency = self.n if burst else min(step.concurrency, self.n)
             step = replace(step, n=self.n, concurrency=concurrency, entries=entries)
         return step
+
+
+def _check_names(scenario: str, step: Step, catalog: Mapping[str, Profile]) -> None:
+    """Before anything is measured: what is misspelt is a mistake, and not left out as a missing runtime is."""
+    specs = [entry.spec for entry in step.entries]
+    try:
+        if isinstance(step, Load | Ask):
+            for spec in specs:
+                parse_spec(spec, catalog)
+        elif isinstance(step, Tasks):
+            Work.parse(step.work)
+            for spec in specs:
+                Kind.parse(spec)
+        else:
+            check_cost_plan(step.counts, specs, step.rounds)
+    except (ServersError, LoadgenError) as error:
+        raise ScenarioError(f"{scenario}: {error}") from None
 
 
 def _of_another_size(entry: Entry) -> Entry:
@@ -84,17 +112,11 @@ def available(step: Load | Ask, catalog: Mapping[str, Profile]) -> Available:
     left_out: list[str] = []
     for entry in step.entries:
         try:
-            instances.append(_instance(entry.spec, catalog))
-            entries.append(entry)
+            instance = parse_spec(entry.spec, catalog)
+            instance.require_runtime()
         except RuntimeMissing as missing:
             left_out.append(f"left out: {missing}")
+        else:
+            instances.append(instance)
+            entries.append(entry)
     return Available(replace(step, entries=tuple(entries)), tuple(instances), tuple(left_out))
-
-
-def _instance(spec: str, catalog: Mapping[str, Profile]) -> Instance:
-    name = spec.partition(":")[0]
-    if name not in catalog:
-        raise RuntimeMissing(f"{spec}: this installation has no profile {name}")
-    instance = parse_spec(spec, catalog)
-    instance.require_runtime()
-    return instance

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
+from loadgen.explain.words import counted, joined
 from loadgen.summary import NS_PER_MS
 from rig.render import aligned
-from rig.scenario.judge import Seen
+from rig.scenario.judge import Seen, telling
 from rig.scenario.loads import LoadOutcome, seen_runs
 from rig.scenario.outcome import Outcome, spoken_published
 
 _GAIN: Final = 1.1
-"""Throughput under this times the best at a lower concurrency is none gained."""
+"""Throughputs that differ by less than this factor are alike."""
+_FEWEST: Final = 3
 
 
 def curves(outcomes: Sequence[Outcome]) -> list[list[LoadOutcome]]:
@@ -28,45 +32,90 @@ def curves(outcomes: Sequence[Outcome]) -> list[list[LoadOutcome]]:
 
 def curve_lines(curve: Sequence[LoadOutcome]) -> Iterator[str]:
     """A row a profile and concurrency, and a sentence a profile: where its curve flattens, and what was published."""
-    points_of: dict[str, list[tuple[int, list[Seen]]]] = {}
-    for outcome in curve:
+    levels_of: dict[str, list[_Level]] = {}
+    for outcome in sorted(curve, key=lambda outcome: outcome.step.concurrency):
         for side in outcome.sides:
             runs = [run for run in seen_runs(side) if run.summary.ok]
             if runs:
-                points_of.setdefault(side.instance.spec, []).append((outcome.step.concurrency, runs))
-    rows = [["profile", "at a time", "requests/s", "mean_ms", "p50_ms", "p99_ms", "failed"]]
-    for spec, points in points_of.items():
-        for at_a_time, runs in points:
-            times = [f"{median(_times_ms(runs, name)):.1f}" for name in ("mean", "p50", "p99")]
-            failed = median(run.summary.failed for run in runs)
-            rows.append([spec, str(at_a_time), f"{_rate(runs):.0f}", *times, f"{failed:.0f}"])
-    yield from aligned(rows)
+                levels_of.setdefault(side.instance.spec, []).append(_Level(outcome.step.concurrency, runs))
+    rows = [["profile", "at a time", "requests/s", "mean_ms", "p50_ms", "p99_ms", "failed", "trusted"]]
+    rows += [[spec, *level.cells()] for spec, levels in levels_of.items() for level in levels]
+    if levels_of:
+        yield from aligned(rows)
     published = {entry.spec: entry.published for entry in curve[0].step.entries}
-    for spec, points in points_of.items():
-        said = [_flattens([(at_a_time, _rate(runs)) for at_a_time, runs in points])]
+    for spec, levels in levels_of.items():
+        said = [flattening([(level.at_a_time, level.rate_rps) for level in levels if level.trusted])]
+        untrusted = [f"{level.at_a_time:,}" for level in levels if not level.trusted]
+        if untrusted:
+            said.append(f"left out, for it is not to be trusted: what was measured with {joined(untrusted)} at a time")
         if published[spec].rps or published[spec].note:
             said.append(f"published: {spoken_published(published[spec])}, {published[spec].note}")
         yield f"{spec}: {'; '.join(said)}."
 
 
-def _flattens(curve: Sequence[tuple[int, float]]) -> str:
-    """Up to which concurrency throughput grew by a tenth or more over the best before."""
-    knee, best = curve[0]
-    for at_a_time, rate in curve[1:]:
-        if rate >= best * _GAIN:
-            knee, best = at_a_time, rate
-    last, final = curve[-1]
-    ends = f"{final:,.0f} requests a second at {last:,} at a time"
-    if knee == last:
-        return f"throughput still grows: {ends}"
-    return (
-        f"throughput flattens at {knee:,} at a time, {best:,.0f} requests a second: with more at a time each only waits"
-        f" longer ({ends})"
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What was measured of one profile with so many at a time."""
+
+    at_a_time: int
+    runs: list[Seen]
+    """Those answered."""
+
+    @property
+    def trusted(self) -> bool:
+        return all(run.trusted for run in telling(self.runs))
+
+    @property
+    def rate_rps(self) -> float:
+        return median(run.summary.throughput_rps or 0.0 for run in telling(self.runs))
+
+    def cells(self) -> list[str]:
+        runs = telling(self.runs)
+        times = [f"{median(_times_ms(runs, name)):.1f}" for name in ("mean", "p50", "p99")]
+        failed = median(run.summary.failed for run in runs)
+        trusted = sum(run.trusted for run in self.runs)
+        return [
+            str(self.at_a_time),
+            f"{self.rate_rps:.0f}",
+            *times,
+            f"{failed:.0f}",
+            f"{'no: ' if not self.trusted else ''}{trusted} of {counted(len(self.runs), 'run')}",
+        ]
+
+
+def flattening(curve: Sequence[tuple[int, float]]) -> str:
+    """Between which levels throughput reaches its most, and beyond which it falls; or why that is not to be told.
+
+    `curve` is (how many at a time, requests a second), upwards. What is told lies between two levels and follows no
+    model: overflowing accept queues make throughput fall in a way that no scalability curve has.
+    """
+    if len(curve) < _FEWEST:
+        return (
+            f"where throughput flattens is not told: {counted(len(curve), 'level')} can be trusted, {_FEWEST} would do"
+        )
+    levels, rates = [level for level, _ in curve], [rate for _, rate in curve]
+    most = max(rates)
+    flat = [index for index, rate in enumerate(rates) if rate * _GAIN >= most]
+    first, last = flat[0], flat[-1]
+    rising = rates[: first + 1]
+    if any(after * _GAIN < before for before, after in pairwise(rising)):
+        return (
+            f"throughput goes up and down over these levels, {min(rates):,.0f} to {most:,.0f} requests a second: where"
+            " it flattens is not to be told"
+        )
+    ends = f"{rates[-1]:,.0f} requests a second at {levels[-1]:,}"
+    if first == len(levels) - 1:
+        return f"throughput is still rising at {levels[-1]:,} at a time, the highest level: {ends}"
+    where = (
+        f"throughput is at its most with {levels[0]:,} at a time, the lowest level, so that where it flattens is not"
+        f" known: {rates[0]:,.0f} requests a second there"
+        if first == 0
+        else f"throughput flattens between {levels[first - 1]:,} and {levels[first]:,} at a time, at about"
+        f" {most:,.0f} requests a second"
     )
-
-
-def _rate(runs: Sequence[Seen]) -> float:
-    return median(run.summary.throughput_rps or 0.0 for run in runs)
+    if last < len(levels) - 1:
+        return f"{where}; beyond {levels[last]:,} it falls: {ends}"
+    return f"{where}; with more at a time each only waits longer: {ends}"
 
 
 def _times_ms(runs: Sequence[Seen], name: str) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from loadgen.errors import LoadgenError
 from rig.scenario.judge import Seen, Verdict
-from rig.scenario.outcome import Row, row_of, spoken_published
+from rig.scenario.outcome import Row, cost_row, row_of
 from rig.tasks.cost import Cost, check_cost_plan, cost_data, cost_lines, costs
 from rig.tasks.errors import TasksError
 from rig.tasks.kinds import Kind
@@ -45,12 +45,15 @@ class TasksOutcome:
         """See `Outcome`."""
         differ = disagreement(self.executors)
         for entry, executor in zip(self.step.entries, self.executors, strict=True):
+            if self.interrupted and not executor.runs:
+                continue
             prediction = predict(
                 entry.predicted,
                 n=self.step.tasks,
                 concurrency=self.step.tasks,
                 service_ms=self.step.service_ms,
                 limit=executor.kind.workers or None,
+                networked=False,
             )
             seen = [Seen.of(run.summary, run.findings, run.samples) for run in executor.runs]
             row = row_of(self.step, entry, prediction, seen, executor.kind.terms)
@@ -89,9 +92,9 @@ class CostOutcome:
     def rows(self) -> Iterator[Row]:
         """See `Outcome`."""
         for entry in self.step.entries:
-            note = f"published: {entry.published.note}" if entry.published.note else "nothing was predicted"
-            published = spoken_published(entry.published)
-            yield Row(self.step.title, entry.spec, published, "-", "see above", Verdict.UNPREDICTED, note)
+            costs = [cost for cost in self.costs if cost.kind == entry.spec]
+            if costs or not self.interrupted:
+                yield cost_row(self.step, entry, costs)
 
     def data(self) -> dict[str, Any]:
         """See `Outcome`."""

@@ -2,6 +2,7 @@
 
 It does where, in more than half of the runs, the waves are as many as predicted (or their requests too few to tell),
 no cause is found in more than half of them that was not predicted, and the median wall is within the bounds below.
+Runs that are not to be trusted are left out, where they are not the most of them.
 Where resent SYNs are among the predicted causes, requests that TCP sent again are not held against it, neither by the
 upper bound nor by the waves of the others: theory knows the server, not TCP's timers.
 """
@@ -17,7 +18,7 @@ from typing import Final
 
 from loadgen.explain import CAUSES, Finding
 from loadgen.explain.runs import limited_by
-from loadgen.explain.words import HTTP, Terms, joined
+from loadgen.explain.words import HTTP, Terms, counted, joined
 from loadgen.samples import MISSING, Samples
 from loadgen.summary import NS_PER_MS, Summary
 from scenarios.theory import Prediction
@@ -62,6 +63,11 @@ class Seen:
         return (self.summary.wall_ns or 0) / NS_PER_MS
 
     @property
+    def trusted(self) -> bool:
+        """Whether the server, and not the generator, set the numbers."""
+        return "client" not in self.causes
+
+    @property
     def waves(self) -> int | None:
         """How many waves it made; None where that was not seen."""
         for finding in self.findings:
@@ -92,13 +98,58 @@ class Seen:
         """Whether it may have made more waves than were seen: too few requests to tell, or those resent came later."""
         if prediction.waves is None:
             return False
-        resent = "accept-queue" in self.causes and "accept-queue" in prediction.causes
-        fewer = self.waves is not None and self.waves < prediction.waves
-        return self.possible_waves == prediction.waves or (resent and fewer)
+        return self.possible_waves == prediction.waves or self.lacks_resent(prediction)
+
+    def lacks_resent(self, prediction: Prediction) -> bool:
+        """Whether its waves are fewer than predicted, and those that TCP sent again are not in them."""
+        if prediction.waves is None or self.waves is None or "accept-queue" not in prediction.causes:
+            return False
+        return "accept-queue" in self.causes and self.waves < prediction.waves
+
+    @property
+    def not_resent(self) -> int:
+        """How many requests TCP did not send again, as far as that made them wait."""
+        resent = sum(finding.requests for finding in self.findings if finding.cause == "accept-queue")
+        return self.summary.requests - resent
 
     def others(self, prediction: Prediction) -> set[str]:
         """The causes found that were not predicted."""
         return self.causes - {*prediction.causes} - ({"overlapped"} if self.is_doubtful(prediction) else set())
+
+
+def telling(runs: Sequence[Seen]) -> list[Seen]:
+    """Those that were answered and can be trusted; where these are not the most, all that were answered."""
+    answered = [run for run in runs if run.summary.ok]
+    trusted = [run for run in answered if run.trusted]
+    return trusted if 2 * len(trusted) > len(answered) else answered
+
+
+def untrusted_words(runs: Sequence[Seen]) -> str:
+    """`not to be trusted in 1 of 3 runs`; empty where all are."""
+    answered = [run for run in runs if run.summary.ok]
+    untrusted = sum(not run.trusted for run in answered)
+    return f"not to be trusted in {untrusted} of {counted(len(answered), 'run')}" if untrusted else ""
+
+
+def judged_ms(prediction: Prediction | None, runs: Sequence[Seen]) -> float:
+    """The median wall that is held against the upper bound: without resent requests, where these are predicted."""
+    excused = prediction is not None and "accept-queue" in prediction.causes
+    return median(run.unresent_ms if excused else run.wall_ms for run in runs)
+
+
+def spoken_wall(prediction: Prediction | None, runs: Sequence[Seen]) -> str:
+    """`2,526 ms`, the median; `2,526 ms (1,030 ms without those resent)` where that is what is judged."""
+    wall, judged = median(run.wall_ms for run in runs), judged_ms(prediction, runs)
+    without = f" ({judged:,.0f} ms without those resent)" if round(judged) < round(wall) else ""
+    return f"{wall:,.0f} ms{without}"
+
+
+def spoken_range(values: Sequence[float], unit: str) -> str:
+    """`200 late`, `0 to 57 late`; empty of none."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    return f"{low:,.0f}{unit}" if low == high else f"{low:,.0f} to {high:,.0f}{unit}"
 
 
 def usual_waves(runs: Sequence[Seen]) -> int | None:
@@ -114,13 +165,13 @@ def usual_causes(runs: Sequence[Seen]) -> list[str]:
 
 def judge(prediction: Prediction | None, runs: Sequence[Seen], terms: Terms = HTTP) -> tuple[Verdict, str]:
     """The verdict on the whole runs of one side, and the sentence that says why."""
-    measured = [run for run in runs if run.summary.ok]
+    measured = telling(runs)
     if not measured:
         return Verdict.UNMEASURED, f"not one {terms.request} was answered" if runs else "no run was carried out"
+    if not all(run.trusted for run in measured):
+        return Verdict.UNTRUSTED, _told(measured, lambda finding: finding.cause == "client")
     if prediction is None:
         return Verdict.UNPREDICTED, limited_by([run.findings for run in measured], terms)
-    if _most(measured, lambda run: "client" in run.causes):
-        return Verdict.UNTRUSTED, _told(measured, lambda finding: finding.cause == "client")
     misses = [miss for miss in (check(prediction, measured) for check in _CHECKS) if miss]
     if not misses:
         return Verdict.HELD, f"as predicted: {_gist(prediction, measured, terms)}"
@@ -134,14 +185,23 @@ def _gist(prediction: Prediction, runs: Sequence[Seen], terms: Terms) -> str:
     if 2 * len(too_few) > len(runs):
         requests = terms.requests(runs[0].summary.requests)
         return f"the times fit, though {requests} are too few to tell {prediction.waves} waves from 1"
-    return limited_by([run.findings for run in runs], terms)
+    found = limited_by([run.findings for run in runs], terms)
+    lacking = [run for run in runs if run.lacks_resent(prediction)]
+    if 2 * len(lacking) > len(runs) and prediction.waves is not None:
+        others = spoken_range([run.not_resent for run in lacking], "")
+        made = joined([*dict.fromkeys(counted(run.waves or 0, "wave") for run in lacking)])
+        return (
+            f"{found}; the {others} of {terms.requests(lacking[0].summary.requests)} that TCP did not send again made"
+            f" {made}, and so many say nothing against {prediction.waves} for all"
+        )
+    return found
 
 
 def _waves(prediction: Prediction, runs: Sequence[Seen]) -> str:
     expected = prediction.waves
     if expected is None or _most(runs, lambda run: run.fits(prediction)):
         return ""
-    told = f"{expected:,} wave{'' if expected == 1 else 's'}, measured"
+    told = f"{counted(expected, 'wave')}, measured"
     usual = usual_waves(runs)
     if usual is not None:
         return f"{told} {usual:,}"
@@ -159,13 +219,12 @@ def _causes(prediction: Prediction, runs: Sequence[Seen]) -> str:
 def _wall(prediction: Prediction, runs: Sequence[Seen]) -> str:
     if prediction.wall_ms is None:
         return ""
-    excused = "accept-queue" in prediction.causes
     least = prediction.wall_ms * LEAST
     most = max(prediction.wall_ms * MOST_LONGER, prediction.wall_ms + LONGER_MS)
-    wall = median(run.wall_ms for run in runs)
-    if least <= wall and median(run.unresent_ms if excused else run.wall_ms for run in runs) <= most:
+    if least <= median(run.wall_ms for run in runs) and judged_ms(prediction, runs) <= most:
         return ""
-    return f"about {prediction.wall_ms:,.0f} ms, measured {wall:,.0f} ms ({least:,.0f} to {most:,.0f} would have held)"
+    measured = spoken_wall(prediction, runs)
+    return f"about {prediction.wall_ms:,.0f} ms, measured {measured}; {least:,.0f} to {most:,.0f} would have held"
 
 
 def _rate(prediction: Prediction, runs: Sequence[Seen]) -> str:
@@ -181,7 +240,7 @@ def _over(prediction: Prediction, runs: Sequence[Seen]) -> str:
     expected = prediction.over
     if expected is None or _most(runs, lambda run: run.summary.over == expected):
         return ""
-    return f"{expected:,} late, measured {median(run.summary.over for run in runs):,.0f}"
+    return f"{expected:,} late, measured {spoken_range([run.summary.over for run in runs], '')}"
 
 
 _CHECKS: Final = (_waves, _causes, _wall, _rate, _over)

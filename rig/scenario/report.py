@@ -9,53 +9,59 @@ from typing import Any, Final
 from loadgen.render.document import environment_data
 from rig.render import aligned
 from rig.scenario.curve import curve_lines, curves
+from rig.scenario.estimate import scenario_seconds
 from rig.scenario.judge import Verdict
 from rig.scenario.outcome import Outcome, Row
+from rig.tasks.estimate import spoken_estimate
 from scenarios.scenario import Scenario
+from servers.catalog import PROFILES
 
 SCHEMA: Final = "scenario/1"
 
 _WIDTH: Final = 120
 
 
-def heading(scenario: Scenario) -> Iterator[str]:
-    """Title, question and source, before anything is measured."""
+def heading(scenario: Scenario, seconds: float) -> Iterator[str]:
+    """Title, question and source, and how long it will take, before anything is measured."""
     yield f"===== {scenario.title} ({scenario.name}, {scenario.source})"
     yield from wrap(scenario.question, _WIDTH)
+    yield f"(takes {spoken_estimate(seconds)})"
     yield ""
 
 
-def closing(scenario: Scenario, outcomes: Sequence[Outcome], *, quiet: bool) -> Iterator[str]:
+def closing(scenario: Scenario, outcomes: Sequence[Outcome], *, quiet: bool, interrupted: bool) -> Iterator[str]:
     """The table of what was published, predicted and measured, and a sentence a row."""
     rows = [row for outcome in outcomes for row in outcome.rows()]
+    if interrupted:
+        yield f"interrupted: {'what was measured until then' if rows else 'nothing was measured until then'}"
     drawn: set[str] = set()
     for curve in curves(outcomes):
         drawn.update(outcome.step.title for outcome in curve)
         yield from curve_lines(curve)
         yield ""
-    steps = dict.fromkeys(row.step for row in rows)
-    for step in steps:
+    for step in dict.fromkeys(row.step for row in rows):
         of_step = [row for row in rows if row.step == step]
-        if step in drawn and all(row.verdict is Verdict.UNPREDICTED for row in of_step):
+        if step in drawn and not any(row.is_predicted or row.verdict is Verdict.UNMEASURED for row in of_step):
             continue
-        if len(steps) > 1:
+        if len(scenario.steps) > 1:
             yield step
         yield from aligned([["profile", "published", "predicted", "measured", "verdict"], *map(_cells, of_step)])
         if not quiet:
             yield from (f"{row.spec}: {row.sentence}." for row in of_step)
         yield ""
-    if scenario.caution:
+    if scenario.caution and rows:
         yield from wrap(f"caution: {scenario.caution}", _WIDTH)
-    yield total(rows)
+    if rows or not interrupted:
+        yield total(rows)
 
 
 def total(rows: Sequence[Row]) -> str:
     """`5 of 6 predictions held`, and what became of the others."""
-    predicted = [row for row in rows if row.verdict is not Verdict.UNPREDICTED]
+    predicted = [row for row in rows if row.is_predicted]
     if not predicted:
         return "no predictions were made"
     others = [verdict for verdict in Verdict if verdict not in (Verdict.HELD, Verdict.UNPREDICTED)]
-    counts = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    counts = {verdict: sum(row.verdict is verdict for row in predicted) for verdict in Verdict}
     told = "".join(f"; {counts[verdict]} {verdict}" for verdict in others if counts[verdict])
     plural = "prediction" if len(predicted) == 1 else "predictions"
     return f"{counts[Verdict.HELD]} of {len(predicted)} {plural} held{told}"
@@ -63,8 +69,7 @@ def total(rows: Sequence[Row]) -> str:
 
 def all_held(outcomes: Sequence[Outcome]) -> bool:
     """Whether every prediction that was made held."""
-    good = (Verdict.HELD, Verdict.UNPREDICTED)
-    return all(row.verdict in good for outcome in outcomes for row in outcome.rows())
+    return all(row.verdict is Verdict.HELD for outcome in outcomes for row in outcome.rows() if row.is_predicted)
 
 
 def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
@@ -86,8 +91,13 @@ def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Seq
 
 
 def scenario_list(scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Name, source and question of each."""
-    yield from aligned([[scenario.name, scenario.source, scenario.question] for scenario in scenarios])
+    """Name, source, how long it takes, and question of each."""
+    yield from aligned(
+        [
+            [each.name, each.source, spoken_estimate(scenario_seconds(each, PROFILES)), each.question]
+            for each in scenarios
+        ]
+    )
 
 
 def _cells(row: Row) -> list[str]:

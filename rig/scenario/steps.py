@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import groupby
 
 from loadgen.errors import CapacityError, LoadgenError
 from rig.build_cli import build_first
 from rig.scenario.asks import carry_out_ask
 from rig.scenario.choice import available
 from rig.scenario.executors import carry_out_cost, carry_out_tasks, check_cost, check_tasks
-from rig.scenario.loads import carry_out_load, plan_of
+from rig.scenario.loads import carry_out_load, check_load, plan_of
 from rig.scenario.outcome import Outcome
 from scenarios.errors import ScenarioError
-from scenarios.scenario import Ask, Load, Scenario, Step, Tasks
-from servers.catalog import Profile, parse_spec
+from scenarios.scenario import Ask, Load, Scenario, Step, Tasks, ThreadCost
+from servers.catalog import Instance, Profile, parse_spec
 from servers.errors import ServersError
+from servers.process import RunningServer, spawn
 
 Tell = Callable[[str], None]
 
@@ -48,8 +52,20 @@ def _check(step: Step, catalog: Mapping[str, Profile]) -> None:
         plan_of(step, "http://127.0.0.1")
 
 
-def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:
-    """The steps' outcomes, each as it ends; one that was interrupted is the last.
+def same_servers(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps, those together of which each is carried out at the servers of the one before.
+
+    These are loads that differ in nothing but how many are in flight.
+    """
+    return [list(group) for _, group in groupby(steps, key=_without_concurrency)]
+
+
+def _without_concurrency(step: Step) -> Step:
+    return replace(step, concurrency=0) if isinstance(step, Load) else step
+
+
+def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Tell) -> Generator[Outcome, None, None]:
+    """The steps' outcomes, each as it ends; one that was interrupted is the last. Closing it stops the servers.
 
     `tell` is given a line for each entry that is left out, and why; a step of which all are is left out itself.
 
@@ -57,25 +73,47 @@ def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Te
         servers.errors.ServersError: a server could not start.
         loadgen.errors.UsageError: a step does not fit this machine.
     """
-    for step in scenario.steps:
-        outcome = _carried_out(step, catalog, tell)
-        if outcome is not None:
+    for steps in same_servers(scenario.steps):
+        for outcome in _carried_out(steps, catalog, tell):
             yield outcome
             if outcome.interrupted:
                 return
 
 
-def _carried_out(step: Step, catalog: Mapping[str, Profile], tell: Tell) -> Outcome | None:
-    if isinstance(step, Tasks):
-        return carry_out_tasks(step, tell)
-    if not isinstance(step, Load | Ask):
-        return carry_out_cost(step)
-    here = available(step, catalog)
-    for line in here.left_out:
+def _carried_out(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:
+    first = steps[0]
+    if isinstance(first, Tasks):
+        tasks = carry_out_tasks(first, tell)
+        if tasks is not None:
+            yield tasks
+    elif isinstance(first, ThreadCost):
+        yield carry_out_cost(first)
+    else:
+        yield from _at_servers(steps, catalog, tell)
+
+
+def _at_servers(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:
+    here = [available(step, catalog) for step in steps if isinstance(step, Load | Ask)]
+    instances = here[0].instances
+    for line in here[0].left_out:
         tell(line)
-    if not here.instances:
-        return None
-    build_first(here.instances)
-    if isinstance(here.step, Load):
-        return carry_out_load(here.step, here.instances)
-    return carry_out_ask(here.step, here.instances)
+    if not instances:
+        return
+    for each in here:
+        if isinstance(each.step, Load):
+            check_load(each.step)  # found out before a server starts
+    build_first(instances)
+    with _running(instances) as servers:
+        for each in here:
+            if isinstance(each.step, Load):
+                yield carry_out_load(each.step, servers)
+            else:
+                yield carry_out_ask(each.step, servers)
+
+
+@contextmanager
+def _running(instances: Sequence[Instance]) -> Iterator[list[RunningServer]]:
+    """Servers of these, started at the same time, when all are ready."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(spawn(instance)) for instance in instances]
+        yield [server.wait_ready() for server in servers]

@@ -28,7 +28,7 @@ class Work:
 
     @classmethod
     def parse(cls, text: str) -> Work:
-        """The work of a spec such as `sleep:100ms`, `cpu:15000000` or `spin:50ms`; a time without a unit is in ms.
+        """The work of a spec such as `sleep:100ms`, `cpu:15000000` or `spin:50ms`.
 
         Raises:
             UsageError: it is none of these, or out of bounds.
@@ -41,7 +41,7 @@ class Work:
             if not 1 <= steps <= _MOST_STEPS:
                 raise UsageError(f"work {text!r} is not accepted: cpu takes 1 to {_MOST_STEPS:,} steps")
             return cls(kind, steps)
-        ms = parse_duration(f"{amount}ms" if amount.isascii() and amount.isdigit() else amount) * 1000
+        ms = parse_duration(amount) * 1000
         if not 1 <= round(ms) <= _MOST_MS or abs(round(ms) - ms) > 1e-6:
             raise UsageError(f"work {text!r} is not accepted: {kind} takes 1ms to 10m, in whole milliseconds")
         return cls(kind, round(ms))

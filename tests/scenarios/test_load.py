@@ -57,6 +57,15 @@ def test_published_figures_are_those_of_the_document() -> None:
     ]
 
 
+def test_same_load_on_the_same_server_is_predicted_the_same_in_each_scenario() -> None:
+    predicted: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for name in names():
+        for step in load(name).steps:
+            for entry in step.entries:
+                predicted.setdefault((step.title, entry.spec), set()).add(tuple(sorted(entry.predicted.causes)))
+    assert {key: causes for key, causes in predicted.items() if len(causes) > 1} == {}
+
+
 def test_lists_and_cpus_make_a_load_each(tmp_path: Path) -> None:
     text = GOOD.replace("n = 10", 'n = ["cpus", "2 * cpus", 1000]\nconcurrency = [1, "cpus"]')
     cpus = available_cpus()
@@ -171,6 +180,6 @@ def test_file_without_steps_and_files_that_cannot_be_read(tmp_path: Path) -> Non
         load_file(tmp_path / "latin.toml")
 
 
-def test_profile_that_is_not_here_is_no_mistake(tmp_path: Path) -> None:
+def test_profile_that_is_not_here_may_be_of_a_rig_toml(tmp_path: Path) -> None:
     (step,) = load_file(written(tmp_path, GOOD.replace('"async"', '"elsewhere:threads=3"'))).steps
     assert step.entries[0].spec == "elsewhere:threads=3"

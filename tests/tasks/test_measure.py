@@ -123,7 +123,7 @@ def test_processes_compute_side_by_side() -> None:
 
 
 def test_spinning_on_the_event_loop_is_one_after_another() -> None:
-    entry = measured("spin:20", 10, "asyncio")["asyncio"]
+    entry = measured("spin:20ms", 10, "asyncio")["asyncio"]
     assert causes(entry) == {"serial"}
     assert entry.runs[0].wall_ns >= 10 * 20 * NS_PER_MS
 
@@ -151,7 +151,7 @@ def test_lines_and_document(waits: dict[str, ExecutorRuns]) -> None:
 
 
 def test_task_alone_is_measured_where_the_cpu_was_shared() -> None:
-    entry = measured("spin:100", 8, "pool:8")["pool:8"]
+    entry = measured("spin:100ms", 8, "pool:8")["pool:8"]
     if causes(entry) == {"cpu-shared"}:  # a busy machine may leave too little of the CPU to see it used
         lone_ns = entry.runs[0].evidence.server.lone_ns
         assert lone_ns is not None
