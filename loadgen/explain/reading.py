@@ -54,6 +54,10 @@ SATURATED_BUSY: Final = 0.35
 """The same where its threads also stood waiting for a CPU: WANTED in all."""
 WANTED: Final = 0.9
 COMPUTES_PART: Final = 0.25
+UNUSED: Final = 0.8
+"""Of the CPUs; a server that used more of them had them for itself."""
+DEPRIVED_PART: Final = 0.25
+"""Of the run; for so long its threads stood waiting for a CPU, added up."""
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
@@ -348,6 +352,22 @@ class Reading(Rows):
             return False
         wanted = cores + (wait_s or 0.0) / self.wall_s
         return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED) or self.computes
+
+    @property
+    def is_deprived(self) -> bool:
+        """Whether its threads stood ready to run for long while there was a CPU that it did not use: others did."""
+        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
+        if cores is None or wait_s is None:
+            return False
+        return cores < UNUSED * self.evidence.cpus and wait_s >= DEPRIVED_PART * self.wall_s
+
+    @property
+    def waits_alone(self) -> bool:
+        """Whether a request sent alone was seen to take little CPU time: it waits, and does not compute."""
+        server = self.evidence.server
+        if server.lone_cpu_s is None or not server.lone_ns:
+            return False
+        return server.lone_cpu_s < COMPUTES_PART * server.lone_ns / 1e9
 
     @cached_property
     def computes(self) -> bool:

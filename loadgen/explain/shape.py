@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadgen.explain.evidence import count_of
-from loadgen.explain.reading import LEAST_SERVICE_NS, Reading
+from loadgen.explain.reading import CLEAR_SPREAD, LEAST_SERVICE_NS, Reading
 from loadgen.samples import MISSING
 
 IN_QUEUE: float = 0.5
@@ -33,6 +33,8 @@ _FEWEST_WAITING = 2
 _STRETCH = 2.0
 _ALIKE_SPREAD = 0.02
 _SETTLED = 0.2
+_ONE_CPU = 0.8
+"""So much of one at least is kept busy by work that shares it, where other processes leave it."""
 
 
 def shape_of(reading: Reading) -> str | None:
@@ -71,12 +73,26 @@ def held_shape(reading: Reading) -> str:
 def _shares_cpu(reading: Reading) -> bool:
     """Whether those at work, on a server whose CPU is all used, slowed each other."""
     assert reading.fit is not None
+    if reading.waits_alone and not slowed_each_other(reading):
+        return False
     if not reading.is_limited:
         return True
     if reading.fit.limit == 1:
         return False
+    if reading.is_blurred:
+        return True
     # With more at work than there are CPUs they share them; waves that waiting alone makes are more alike.
-    return reading.is_blurred or (reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD)
+    return reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD and not _is_in_waves(reading)
+
+
+def _is_in_waves(reading: Reading) -> bool:
+    """Whether waves stand clearly apart, on a server that did not even keep one CPU busy.
+
+    What shares a CPU uses all of it, or all that others leave; and where the waves are clear, so is the limit.
+    """
+    assert reading.fit is not None
+    cores = reading.server_cores
+    return reading.fit.gap and reading.fit.spread <= CLEAR_SPREAD and cores is not None and cores < _ONE_CPU
 
 
 def slowed_each_other(reading: Reading) -> bool:
