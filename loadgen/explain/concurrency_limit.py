@@ -71,8 +71,8 @@ def _place(reading: Reading, held: Held | None, own: OwnFigures) -> str:
             " the length of its accept queue during the run would tell)"
         )
     if held.part > NOT_IN_QUEUE:
-        return (
-            f" ({held.part:.0%} of the waiting stood in its accept queue, for it accepts about"
-            f" {counted(held.accepted, 'connection')} at once)"
-        )
+        why = f"for it accepts about {counted(held.accepted, 'connection')} at once"
+        if not held.is_steady:
+            why = "from which they were taken bit by bit: it may only have been late in accepting"
+        return f" ({held.part:.0%} of the waiting stood in its accept queue, {why})"
     return ""

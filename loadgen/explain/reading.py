@@ -239,7 +239,7 @@ class Reading(Rows):
     @cached_property
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
-        known = self.served & ~self.adrift & ~self.starved
+        known = self.served & ~self.adrift & ~self.overtaken
         if self.evidence.started is not None:
             return np.where(known, self.evidence.started, MISSING)
         start = np.where(known, self.arrival_ns, MISSING)

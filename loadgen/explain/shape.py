@@ -25,6 +25,7 @@ from loadgen.samples import MISSING
 IN_QUEUE: float = 0.5
 """Of those that waited, the part that the accept queue must have held for the wait to be there."""
 NOT_IN_QUEUE: float = 0.2
+_ACCEPTED_LEAST: float = 0.75
 _ACCEPTED_PART: float = 1.1
 _ACCEPTED_MORE: int = 1
 """So many more than it works on may be accepted at once: some are being closed."""
@@ -61,11 +62,7 @@ def held_shape(reading: Reading) -> str:
     assert reading.fit is not None
     held = held_in_accept_queue(reading)
     # A server that accepts more than it works on lets them wait for its places, wherever they stand meanwhile.
-    if (
-        held is not None
-        and held.part >= IN_QUEUE
-        and held.accepted <= _ACCEPTED_PART * reading.fit.limit + _ACCEPTED_MORE
-    ):
+    if held is not None and held.part >= IN_QUEUE and held.is_at(reading.fit.limit):
         return "connection-limit"
     return "concurrency-limit"
 
@@ -109,6 +106,18 @@ class Held:
     """Of those that waited for a place."""
     accepted: int
     """How many connections the server had accepted at once; the median."""
+    accepted_range: tuple[float, float]
+    """The lower quarter and the upper tenth of that: of a limit they are alike, of a server late in accepting not."""
+
+    def is_at(self, limit: int) -> bool:
+        """Whether it had as many accepted as the limit, for as long as others stood in its queue."""
+        low, high = self.accepted_range
+        return low >= _ACCEPTED_LEAST * limit - _ACCEPTED_MORE and high <= _ACCEPTED_PART * limit + _ACCEPTED_MORE
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it had about as many accepted all the time."""
+        return self.is_at(self.accepted)
 
 
 def held_in_accept_queue(reading: Reading) -> Held | None:
@@ -130,4 +139,5 @@ def held_in_accept_queue(reading: Reading) -> Held | None:
         return None
     done = np.sort(reading.evidence.samples.done[rows])
     accepted = np.searchsorted(arrival, at, side="right") - np.searchsorted(done, at, side="right") - held
-    return Held(float(held[seen].sum() / waiting[seen].sum()), int(np.median(accepted[seen])))
+    low, middle, high = np.quantile(accepted[seen], (0.25, 0.5, 0.9)).tolist()
+    return Held(float(held[seen].sum() / waiting[seen].sum()), int(middle), (low, high))
