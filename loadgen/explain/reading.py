@@ -17,7 +17,7 @@ from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.open_fit import sure_fit
 from loadgen.explain.order import Order
-from loadgen.explain.queueing import WAIT_PART, Fit, Queue
+from loadgen.explain.queueing import CRISP_SPREAD, WAIT_PART, Fit, Queue
 from loadgen.explain.rows import Rows
 from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.explain.tandem import lead_ns
@@ -42,7 +42,6 @@ ORDER_GAIN: Final = 1.2
 """For each that waited; so much likelier are the times by the order of arrival, where it was the server's."""
 SURE_ORDER_GAIN: Final = 2.1
 CLEARER: Final = 0.7
-CRISP_SPREAD: Final = 0.03
 FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
@@ -107,6 +106,11 @@ class Reading(Rows):
             return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
         if self.lead_ns:
             return self._queue(self.released).fit_at(1)
+        fit = self._inferred_fit()
+        return fit if fit.is_possible else self._queue(self.released).fit_at(fit.requests)
+
+    def _inferred_fit(self) -> Fit:
+        """The limit by waves, or by likelihood where none show; whether it is possible is not asked yet."""
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -198,7 +202,7 @@ class Reading(Rows):
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
-        fits = fit.waiting > 0 and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        fits = fit.waiting > 0 and fit.is_possible and fit.alike > ALIKE[0] and queue.order(fit.limit, self._unended_ns) is not Order.NO
         return fit.limit if fits else None
 
     @property
