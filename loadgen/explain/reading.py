@@ -52,6 +52,8 @@ machine it does not get all of that. Waiting takes far less."""
 SATURATED_BUSY: Final = 0.35
 """The same where its threads also stood waiting for a CPU: WANTED in all."""
 WANTED: Final = 0.9
+ONE_CPU_MOST: Final = 1.3
+"""CPUs that one interpreter lock, or one event loop, can use, with what the server does beside it."""
 COMPUTES_PART: Final = 0.25
 UNUSED: Final = 0.8
 """Of the CPUs; a server that used more of them had them for itself."""
@@ -155,7 +157,9 @@ class Reading(Rows):
     def lead_ns(self) -> int:
         """How long the requests of a burst waited side by side before they passed one at a time. See `tandem`."""
         rows = self.released
-        if not self.evidence.is_burst or self.resent[rows].any():
+        # What keeps more than one CPU busy does not work on one at a time.
+        several = (self.server_cores or 0.0) > ONE_CPU_MOST
+        if not self.evidence.is_burst or self.resent[rows].any() or several:
             return 0
         return lead_ns(self.arrival_ns[rows], self.evidence.samples.done[rows], busy=self.is_saturated)
 
