@@ -29,9 +29,15 @@ def gist(findings: Findings, terms: Terms = HTTP) -> str:
         "concurrency-limit": f"{limit} {terms.request}s at once{each}",
         "connection-limit": f"{limit} connections accepted at once{each}",
         "cpu-shared": "the CPU was shared",
-        "overlapped": f"no limit met{each}",
+        "overlapped": f"{_none_met(findings)}{each}",
         "unexplained": f"late {terms.request}s are left unexplained",
     }[findings[0].cause]
+
+
+def _none_met(findings: Findings) -> str:
+    """That no limit was met; or which one may have been, where each run had too few requests to tell."""
+    possible = [finding.evidence["possible_limit"] for finding in findings if "possible_limit" in finding.evidence]
+    return f"no limit met, or one of {_range(possible)}" if len(possible) == len(findings) else "no limit met"
 
 
 def over_runs(runs: Sequence[Findings], terms: Terms = HTTP) -> list[str]:
