@@ -269,6 +269,7 @@ class Reading(Rows):
             queue.n > _MANY_STEPS * limit
             or queue.order(limit, self._unended_ns) is Order.WAVES
             or self._is_never_so_quick_again(limit)
+            or self._is_in_turns_at_cpus(limit)
         ):
             return limit
         fit = queue.fit()
@@ -283,6 +284,13 @@ class Reading(Rows):
             if queue.is_together(limit) or self._is_never_so_quick_again(limit):
                 return limit
         return None
+
+    def _is_in_turns_at_cpus(self, limit: int) -> bool:
+        """Whether so clear waves are of no more than the CPUs, which are all in use.
+
+        Each then has a CPU until it ends: those that shared it would all end late, and none after the time of one.
+        """
+        return self.is_saturated and limit <= self.evidence.cpus
 
     def _is_never_so_quick_again(self, limit: int) -> bool:
         """Whether only the first `limit` responses were quick, of users that send again and again.

@@ -106,3 +106,26 @@ def test_a_clause_is_left_out_where_neither_the_server_nor_others_used_the_cpu()
     evidence = Evidence(samples_of(ok_rows(*rows)), 20, server=ServerView(cpu_s=0.1), cpus=2)
     (finding,) = explain(replace(evidence, server=ServerView(cpu_s=0.09)))
     assert "as fast as" not in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "waves"),
+    [
+        ([1_041, 2_081, 1_044, 2_095], [2, 2]),
+        ([1_025, 2_034, 3_033, 4_054, 1_031, 2_041, 3_045, 4_050], [2, 2, 2, 2]),
+    ],
+)
+@pytest.mark.parametrize("lone_ms", [None, 1_012])
+def test_waves_of_as_many_as_there_are_cpus_do_not_share_them(
+    times_ms: list[float], waves: list[int], lone_ms: float | None
+) -> None:
+    """In no order of arrival, as threads on carriers take them."""
+    finding = finding_of(times_ms, cpu_s=1.5 * max(times_ms) / 1e3, lone_ms=lone_ms, lone_cpu_ms=lone_ms)
+    assert (finding.cause, finding.details["limit"], finding.details["waves"]) == ("concurrency-limit", 2, waves)
+    assert "works on 2 requests at once, as many as there are CPUs, about" in finding.sentence
+
+
+def test_work_that_ends_together_shares_the_cpu_however_few_it_is() -> None:
+    finding = finding_of([1_990, 1_995, 2_010, 2_020], cpu_s=3.6, lone_ms=1_000, lone_cpu_ms=990)
+    assert finding.cause == "cpu-shared"
+    assert "side by side the work went 2.0 times as fast as one after another" in finding.sentence
