@@ -35,7 +35,7 @@ def find(reading: Reading) -> Finding:
         cause="overlapped",
         requests=served,
         sentence=(
-            f"all waits ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
+            f"all {'waits ' if reading.evidence.terms.waits else ''}ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
             f" no limit was met up to {at_once:,} at once{_doubt(reading)}."
         ),
         evidence=evidence,

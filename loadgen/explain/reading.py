@@ -1,6 +1,7 @@
 """What all causes look at, derived from the evidence once: the places that the server has, and who waited for one.
 
-A cause is a function of a Reading and returns a Finding or None. What became of each request by itself is in `rows`.
+A cause is a function of a Reading and returns a Finding or None. What became of each request by itself is in `rows`,
+what the server's CPU did in `cpu`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 from loadgen.explain.backlog import Backlog
 from loadgen.explain.by_target import is_alike_within, places_explain
+from loadgen.explain.cpu import Cpu
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.open_fit import sure_fit
 from loadgen.explain.order import Order
 from loadgen.explain.queueing import CRISP_SPREAD, WAIT_PART, Fit, Queue
-from loadgen.explain.rows import Rows
 from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.explain.tandem import lead_ns
 from loadgen.samples import MISSING, Ints
@@ -46,19 +47,8 @@ FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
-SATURATED: Final = 0.5
-"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use, and on a busy
-machine it does not get all of that. Waiting takes far less."""
-SATURATED_BUSY: Final = 0.35
-"""The same where its threads also stood waiting for a CPU: WANTED in all."""
-WANTED: Final = 0.9
 ONE_CPU_MOST: Final = 1.3
 """CPUs that one interpreter lock, or one event loop, can use, with what the server does beside it."""
-COMPUTES_PART: Final = 0.25
-UNUSED: Final = 0.8
-"""Of the CPUs; a server that used more of them had them for itself."""
-DEPRIVED_PART: Final = 0.25
-"""Of the run; for so long its threads stood waiting for a CPU, added up."""
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
@@ -69,7 +59,7 @@ _FEWEST: Final = 2
 
 
 @dataclass(frozen=True)
-class Reading(Rows):
+class Reading(Cpu):
     """A run, and what was derived from it. Masks and times have shape (requests,)."""
 
     @cached_property
@@ -206,7 +196,12 @@ class Reading(Rows):
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
-        fits = fit.waiting > 0 and fit.is_possible and fit.alike > ALIKE[0] and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        fits = (
+            fit.waiting > 0
+            and fit.is_possible
+            and fit.alike > ALIKE[0]
+            and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        )
         return fit.limit if fits else None
 
     @property
@@ -346,52 +341,6 @@ class Reading(Rows):
         long_ns = WAIT_PART * self.median_service_ns
         mask: Mask = (self.start_ns != MISSING) & (self.start_ns - self.arrival_ns > long_ns)
         return mask
-
-    @cached_property
-    def server_cores(self) -> float | None:
-        """CPU seconds a second that the server took; None where that could not be seen or the run was too short."""
-        cpu_s = self.evidence.server.cpu_s
-        if cpu_s is None or self.wall_s < 0.1:  # CPU time may be counted in hundredths of a second
-            return None
-        return cpu_s / self.wall_s
-
-    @property
-    def wall_s(self) -> float:
-        """From the release to the last completion; 0 where nothing ended."""
-        return max(0.0, float(self.evidence.samples.done.max(initial=0)) / 1e9)
-
-    @property
-    def is_saturated(self) -> bool:
-        """Whether the server's CPU was all used, or all that others on its machine left of it."""
-        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
-        if cores is None:
-            return False
-        wanted = cores + (wait_s or 0.0) / self.wall_s
-        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED) or self.computes
-
-    @property
-    def is_deprived(self) -> bool:
-        """Whether its threads stood ready to run for long while there was a CPU that it did not use: others did."""
-        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
-        if cores is None or wait_s is None:
-            return False
-        return cores < UNUSED * self.evidence.cpus and wait_s >= DEPRIVED_PART * self.wall_s
-
-    @property
-    def waits_alone(self) -> bool:
-        """Whether a request sent alone was seen to take little CPU time: it waits, and does not compute."""
-        server = self.evidence.server
-        if server.lone_cpu_s is None or not server.lone_ns:
-            return False
-        return server.lone_cpu_s < COMPUTES_PART * server.lone_ns / 1e9
-
-    @cached_property
-    def computes(self) -> bool:
-        """Whether a good part of what a request lasts when sent alone is CPU time: it computes, and does not wait."""
-        server, served = self.evidence.server, count_of(self.served)
-        if server.cpu_s is None or not server.lone_ns or not served:
-            return False
-        return server.cpu_s / served >= COMPUTES_PART * server.lone_ns / 1e9
 
 
 def _is_other_order(queue: Queue, likeliest: Likeliest) -> bool:

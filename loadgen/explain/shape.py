@@ -79,7 +79,9 @@ def _shares_cpu(reading: Reading) -> bool:
     if reading.is_blurred:
         return True
     # With more at work than there are CPUs they share them; waves that waiting alone makes are more alike.
-    return reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD and not _is_in_waves(reading)
+    return (
+        reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD and not _is_in_waves(reading)
+    )
 
 
 def _is_in_waves(reading: Reading) -> bool:
