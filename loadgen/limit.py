@@ -186,7 +186,6 @@ class Search:
             if last.n <= 1 or last.finding(("overlapped",)) is None:
                 return "unexplained", "unclear", f"up to {last.n:,} at once the times are too small to tell."
             return "overlapped", "none-met", f"no limit was met up to {last.n:,} at once; --most tries more."
-        limit = int(found.details["limit"])
         does = {"connection-limit": "has", "shed": "sheds: "}.get(found.cause, "works on")
         what = f"the server {does} {gist([found])}"
         if self._at is None or self._beyond is None:

@@ -35,8 +35,8 @@ def find(reading: Reading) -> Finding:
         cause="overlapped",
         requests=served,
         sentence=(
-            f"all {'waits ' if reading.evidence.terms.waits else ''}ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
-            f" no limit was met up to {at_once:,} at once{_doubt(reading)}."
+            f"{'all waits' if reading.evidence.terms.waits else 'all'} ran side by side,"
+            f" {spoken_ms(low)} to {spoken_ms(high)} each: no limit was met up to {at_once:,} at once{_doubt(reading)}."
         ),
         evidence=evidence,
         details={
@@ -71,8 +71,8 @@ def _doubt(reading: Reading) -> str:
     overtaken = count_of(reading.overtaken)
     if overtaken:
         doubts.append(
-            f"{counted(overtaken, 'connection')} had to stand until others were closed, as before a server that is late in"
-            " accepting, or that accepts no more at once: a longer run, and the length of its accept queue, would tell"
+            f"{counted(overtaken, 'connection')} had to stand until others were closed, as before a server that is late"
+            " in accepting, or that accepts no more at once: a longer run, or the length of its accept queue, tells"
         )
     turns = _turns(reading)
     if turns is not None:

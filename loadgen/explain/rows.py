@@ -179,7 +179,7 @@ class Rows:
 
     @property
     def _overtaking(self) -> tuple[int, int]:
-        """From the last of the first answers to those that were not overtaken to the last request's beginning, in ns."""
+        """From the last first answer to one that was not overtaken until the last request began, in ns."""
         users = self.evidence.concurrency
         served = self._first_and_later_ends[0][~self.overtaken[:users]]
         return int(served.max(initial=0)), int(self.evidence.samples.begun.max())

@@ -32,7 +32,7 @@ class MadeSession:
         pass
 
     def run(self, number: int) -> Run:
-        n = self.plan.workload.requests
+        n = self.plan.workload.concurrency
         times = [SERVICE_MS * (1 + at // self.places) + 0.5 * at for at in range(n)]
         times[-1] += self.odd.get(n, 0.0)
         evidence = Evidence(samples_of(ok_rows(*times)), n)
