@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from loadgen.explain import Finding
 from loadgen.explain.runs import gist
 from loadgen.plan import Plan
@@ -21,6 +23,8 @@ SCHEMA: Final = "loadgen-limit/1"
 _LIMITS: Final = ("serial", "concurrency-limit", "connection-limit", "shed")
 _ENDS: Final = (*_LIMITS, "accept-queue", "timeout", "cpu-shared")
 """Causes beyond which a larger burst tells nothing more about places."""
+_OFF: Final = 0.4
+"""Of a service time; so near to one or two of them a response time is."""
 _BEYOND: Final = 0.02
 """The last burst goes beyond the limit by this part of it, and by one at least."""
 
@@ -35,6 +39,13 @@ class Burst:
     def finding(self, causes: tuple[str, ...]) -> Finding | None:
         """Its first finding with one of these causes."""
         return next((finding for finding in self.run.findings if finding.cause in causes), None)
+
+    def waited(self, service_ms: float) -> int | None:
+        """How many took about twice a service time that is known, where all others took it once; else None."""
+        times_ms = self.run.samples.response_ns[self.run.samples.ok] / 1e6
+        turns = times_ms / service_ms
+        once, twice = (np.abs(turns - number) <= _OFF for number in (1, 2))
+        return int(np.count_nonzero(twice)) if len(turns) == self.n and bool((once | twice).all()) else None
 
     @property
     def line(self) -> str:
@@ -80,6 +91,20 @@ class Verdict:
             "requests": self.requests,
             "sentence": self.sentence,
         }
+
+
+def _confirm(at: Burst, beyond: Burst, found: Finding) -> bool:
+    """Whether none waited in the burst at the limit, and in the one beyond it as many did as there were more."""
+    limit = int(found.details["limit"])
+    again = beyond.finding(_LIMITS)
+    near = again is not None and abs(int(again.details["limit"]) - limit) <= max(1, round(_BEYOND * limit))
+    if at.finding(_LIMITS) is None and near:
+        return True
+    service_ms = found.details.get("service_ms")
+    if service_ms is None or found.cause == "shed":
+        return False
+    # Of so few that waited, chance could do the same in one burst; what was known before it can not.
+    return at.waited(service_ms) == 0 and beyond.waited(service_ms) == beyond.n - limit
 
 
 class Search:
@@ -161,15 +186,11 @@ class Search:
             if last.n <= 1 or last.finding(("overlapped",)) is None:
                 return "unexplained", "unclear", f"up to {last.n:,} at once the times are too small to tell."
             return "overlapped", "none-met", f"no limit was met up to {last.n:,} at once; --most tries more."
-        limit = int(found.details["limit"])
         does = {"connection-limit": "has", "shed": "sheds: "}.get(found.cause, "works on")
         what = f"the server {does} {gist([found])}"
         if self._at is None or self._beyond is None:
             return found.cause, "shown", f"{what}, shown by one burst of {self._bursts[-1].n:,}."
-        free = self._at.finding(_LIMITS) is None
-        again = self._beyond.finding(_LIMITS)
-        near = again is not None and abs(int(again.details["limit"]) - limit) <= max(1, round(_BEYOND * limit))
-        if free and near:
+        if _confirm(self._at, self._beyond, found):
             return (
                 found.cause,
                 "confirmed",

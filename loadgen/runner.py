@@ -80,9 +80,15 @@ class Run:
         """What was counted, where the run was too long for its rows to be kept: `samples` are the last of them."""
         return self.evidence.tally
 
-    def explained_beside(self, lone_ns: int) -> Run:
-        """The same run, explained again with the response time of a request sent alone."""
-        evidence = replace(self.evidence, server=replace(self.evidence.server, lone_ns=lone_ns))
+    def explained_beside(self, lone_ns: int, lone_cpu_s: float | None = None) -> Run:
+        """The same run, explained again with the response time, and the server's CPU time, of a request sent alone.
+
+        One alone takes no longer than the quickest of the run: where it did, it was disturbed.
+        """
+        if self.summary.times is not None:
+            lone_ns = min(lone_ns, self.summary.times.min_ns)
+        server = replace(self.evidence.server, lone_ns=lone_ns, lone_cpu_s=lone_cpu_s)
+        evidence = replace(self.evidence, server=server)
         return replace(self, evidence=evidence, findings=explain(evidence))
 
     @property

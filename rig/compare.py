@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
 from loadgen.explain import Finding
+from loadgen.lone import send_alone
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
 from loadgen.runner import WARMUP, Run, Session
@@ -66,20 +67,16 @@ class _Side:
     reported_dead: bool = False
 
     def hold_against_lone(self) -> None:
-        """Where requests shared the CPU, sends one alone and explains the runs anew beside it: by how much, then.
+        """Where requests shared the CPU, sends some alone and explains the runs anew beside them: by how much, then.
 
         Sent last, so that nobody's runs are disturbed, and only where something is to be learned from it.
         """
         shared = [run for run in self.measured.runs if any(finding.cause == "cpu-shared" for finding in run.findings)]
         if not shared or not self.server.alive():
             return
-        plan = self.measured.plan
-        lone_plan = replace(plan, runs=1, workers=1, workload=plan.workload.lone())
-        with Session(lone_plan) as session:
-            lone = session.run(1)
-        if lone.summary.times is not None:
-            lone_ns = lone.summary.times.p50_ns
-            self.measured.runs[:] = [run.explained_beside(lone_ns) for run in self.measured.runs]
+        lone = send_alone(self.measured.plan)
+        if lone is not None:
+            self.measured.runs[:] = [run.explained_beside(lone.response_ns, lone.cpu_s) for run in self.measured.runs]
 
 
 class Comparison:

@@ -2,6 +2,7 @@
 
     evidence     what may be looked at
     rows         what became of each request: timed out, shed, resent, served; when it arrived
+    cpu          what the server's CPU did, and whether others took it
     reading      what is derived from all, for all causes: the server's places, and who waited for one
     by_target    whether times go by target, where there are several
     queueing     from arrivals and completions to the number of places

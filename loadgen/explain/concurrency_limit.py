@@ -42,8 +42,9 @@ def _waves(reading: Reading) -> str:
             f" {reading.evidence.concurrency:,} in flight the others wait for a place"
         )
     then = "the second wave waited for the first" if len(waves) == 2 else "each wave waited for the one before"
+    cpus = ", as many as there are CPUs" if reading.is_saturated and limit == reading.evidence.cpus else ""
     return (
-        f"{len(waves)} waves, {waves_sum(waves)}: {terms.server} works on {terms.requests(limit)} at once,"
+        f"{len(waves)} waves, {waves_sum(waves)}: {terms.server} works on {terms.requests(limit)} at once{cpus},"
         f" about {each} each; {then}"
     )
 
@@ -71,8 +72,8 @@ def _place(reading: Reading, held: Held | None, own: OwnFigures) -> str:
             " the length of its accept queue during the run would tell)"
         )
     if held.part > NOT_IN_QUEUE:
-        return (
-            f" ({held.part:.0%} of the waiting stood in its accept queue, for it accepts about"
-            f" {counted(held.accepted, 'connection')} at once)"
-        )
+        why = f"for it accepts about {counted(held.accepted, 'connection')} at once"
+        if not held.is_steady:
+            why = "from which they were taken bit by bit: it may only have been late in accepting"
+        return f" ({held.part:.0%} of the waiting stood in its accept queue, {why})"
     return ""

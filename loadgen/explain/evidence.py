@@ -59,7 +59,9 @@ class ServerView:
     cpu_wait_s: float | None = None
     """How long its threads were ready to run and waited for a CPU, added up over all of them, in seconds."""
     lone_ns: int | None = None
-    """Response time of a request sent alone, before the run."""
+    """Response time of a request sent alone, before the run or after it."""
+    lone_cpu_s: float | None = None
+    """CPU time that the server took for one sent alone, in seconds."""
     collections: tuple[tuple[int, int], ...] | None = None
     """Begin and end of its long garbage collections, ns from the release; None: its runtime does not tell."""
     peak_cpu_percent: float | None = None

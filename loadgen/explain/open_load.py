@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from loadgen.explain.backlog import Backlog, capacity_rps
+from loadgen.explain.cpu_shared import bound_clause, busy_clause
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
 from loadgen.explain.limits import unseen_resends
@@ -104,10 +105,7 @@ def _fell_behind(reading: Reading, backlog: Backlog) -> Finding:
         facts["spread"] = round(fit.spread, 4)
     elif reading.is_saturated and cores is not None:
         cause = "cpu-shared"
-        why = (
-            f"it kept {cores:.1f} of {reading.evidence.cpus} CPUs busy, and that is as fast as the CPU allows;"
-            " all took longer and longer"
-        )
+        why = f"{busy_clause(reading, cores)}{bound_clause(reading, cores)}; all took longer and longer"
     else:
         cause = "unexplained"
         why = "the others waited, longer and longer; their times do not tell on how many it works at once"

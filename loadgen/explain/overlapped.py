@@ -9,7 +9,7 @@ import numpy as np
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
 from loadgen.explain.reading import Reading
-from loadgen.explain.words import spoken_ms
+from loadgen.explain.words import counted, spoken_ms
 from loadgen.samples import MISSING
 from loadgen.summary import most_at_once
 
@@ -35,8 +35,8 @@ def find(reading: Reading) -> Finding:
         cause="overlapped",
         requests=served,
         sentence=(
-            f"all waits ran side by side, {spoken_ms(low)} to {spoken_ms(high)} each:"
-            f" no limit was met up to {at_once:,} at once{_doubt(reading)}."
+            f"{'all waits' if reading.evidence.terms.waits else 'all'} ran side by side,"
+            f" {spoken_ms(low)} to {spoken_ms(high)} each: no limit was met up to {at_once:,} at once{_doubt(reading)}."
         ),
         evidence=evidence,
         details={
@@ -68,6 +68,12 @@ def _doubt(reading: Reading) -> str:
     doubts, terms = [], reading.evidence.terms
     if reading.possible_limit is not None:
         doubts.append(f"they went in waves of {reading.possible_limit:,}: these are too few {terms.request}s to tell")
+    overtaken = count_of(reading.overtaken)
+    if overtaken:
+        doubts.append(
+            f"{counted(overtaken, 'connection')} had to stand until others were closed, as before a server that is late"
+            " in accepting, or that accepts no more at once: a longer run, or the length of its accept queue, tells"
+        )
     turns = _turns(reading)
     if turns is not None:
         doubts.append(

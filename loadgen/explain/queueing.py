@@ -28,6 +28,8 @@ from loadgen.samples import Ints
 
 Floats = NDArray[np.float64]
 
+CRISP_SPREAD: Final = 0.03
+"""Of service times that are alike to a few hundredths."""
 WAIT_PART: Final = 0.25
 """Of a service time; who waited less may have been late by the network, or by the release, alone."""
 _GRID_RATIO: Final = 1.12
@@ -44,6 +46,10 @@ _STEP_PART: Final = 0.15
 _RELEASE_PART: Final = 0.5
 _WIDE_GAP: Final = 0.25
 _LOOSE: Final = 0.17
+_TWO_WAVES: Final = 1.8
+"""Times the quickest response; two waves take it twice, if not quite where the first was slower than the second."""
+_AFTER_COLD: Final = 0.6
+"""Of the first wave's service time, what a second one takes at least that need not be a cold one."""
 _GAP_WINDOW: Final = 2.4
 """The second wave begins at twice the first completion, or sooner where the first wave was a cold one."""
 
@@ -66,6 +72,18 @@ class Fit:
     """Median service time of those that waited, as a multiple of the first ones'; 1 where none waited."""
     gap: bool
     """Whether nothing was completed between the first wave and the second."""
+    last_end: float
+    """When the last had ended, as a multiple of the quickest response."""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether two waves took no less than two after one another can; more waves than two show by themselves.
+
+        Where times are alike to a few hundredths the first wave may have been a cold one, and slower than the second.
+        """
+        if not self.limit < self.requests <= 2 * self.limit or self.last_end >= _TWO_WAVES:
+            return True
+        return self.spread <= CRISP_SPREAD and self.alike >= _AFTER_COLD
 
     @property
     def median_ns(self) -> float:
@@ -259,6 +277,7 @@ class Queue:
             free_spread=self._try(self.n).spread,
             alike=self._try(limit).alike,
             gap=gap,
+            last_end=float(self._sorted[-1] - self._a[0]) / max(float(self._response.min()), 1.0),
         )
 
     def _start(self, limit: int) -> Floats:

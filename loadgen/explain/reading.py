@@ -1,6 +1,7 @@
 """What all causes look at, derived from the evidence once: the places that the server has, and who waited for one.
 
-A cause is a function of a Reading and returns a Finding or None. What became of each request by itself is in `rows`.
+A cause is a function of a Reading and returns a Finding or None. What became of each request by itself is in `rows`,
+what the server's CPU did in `cpu`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 from loadgen.explain.backlog import Backlog
 from loadgen.explain.by_target import is_alike_within, places_explain
+from loadgen.explain.cpu import Cpu
 from loadgen.explain.evidence import Mask, count_of
 from loadgen.explain.likelihood import Likeliest
 from loadgen.explain.open_fit import sure_fit
 from loadgen.explain.order import Order
-from loadgen.explain.queueing import WAIT_PART, Fit, Queue
-from loadgen.explain.rows import Rows
+from loadgen.explain.queueing import CRISP_SPREAD, WAIT_PART, Fit, Queue
 from loadgen.explain.seen import mean_at_once, seen_fit
 from loadgen.explain.tandem import lead_ns
 from loadgen.samples import MISSING, Ints
@@ -42,18 +43,12 @@ ORDER_GAIN: Final = 1.2
 """For each that waited; so much likelier are the times by the order of arrival, where it was the server's."""
 SURE_ORDER_GAIN: Final = 2.1
 CLEARER: Final = 0.7
-CRISP_SPREAD: Final = 0.03
 FEW: Final = 12
 """Of fewer requests than these, waves may be there and not be sure."""
 BEHIND_PART: Final = 0.2
 """So many at least must be beyond a limit that no waves show."""
-SATURATED: Final = 0.5
-"""CPU seconds a second. One core's worth is all that one interpreter lock, or one event loop, can use, and on a busy
-machine it does not get all of that. Waiting takes far less."""
-SATURATED_BUSY: Final = 0.35
-"""The same where its threads also stood waiting for a CPU: WANTED in all."""
-WANTED: Final = 0.9
-COMPUTES_PART: Final = 0.25
+ONE_CPU_MOST: Final = 1.3
+"""CPUs that one interpreter lock, or one event loop, can use, with what the server does beside it."""
 LEAST_SERVICE_NS: Final = 2_000_000
 """Times below are made of the machine's own scheduling, and say nothing about places."""
 
@@ -64,7 +59,7 @@ _FEWEST: Final = 2
 
 
 @dataclass(frozen=True)
-class Reading(Rows):
+class Reading(Cpu):
     """A run, and what was derived from it. Masks and times have shape (requests,)."""
 
     @cached_property
@@ -103,6 +98,11 @@ class Reading(Rows):
             return seen_fit(self._queue(rows), self.arrival_ns[rows], started[rows], done[rows])
         if self.lead_ns:
             return self._queue(self.released).fit_at(1)
+        fit = self._inferred_fit()
+        return fit if fit.is_possible else self._queue(self.released).fit_at(fit.requests)
+
+    def _inferred_fit(self) -> Fit:
+        """The limit by waves, or by likelihood where none show; whether it is possible is not asked yet."""
         if self._steps is not None:
             return self._queue(self.released).fit_at(self._steps, gap=True)
         all_of_them = self._fit_of(self.released)
@@ -147,7 +147,9 @@ class Reading(Rows):
     def lead_ns(self) -> int:
         """How long the requests of a burst waited side by side before they passed one at a time. See `tandem`."""
         rows = self.released
-        if not self.evidence.is_burst or self.resent[rows].any():
+        # What keeps more than one CPU busy does not work on one at a time.
+        several = (self.server_cores or 0.0) > ONE_CPU_MOST
+        if not self.evidence.is_burst or self.resent[rows].any() or several:
             return 0
         return lead_ns(self.arrival_ns[rows], self.evidence.samples.done[rows], busy=self.is_saturated)
 
@@ -194,7 +196,12 @@ class Reading(Rows):
             return None
         queue = self._queue(self.released)
         fit = queue.fit()
-        fits = fit.waiting > 0 and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        fits = (
+            fit.waiting > 0
+            and fit.is_possible
+            and fit.alike > ALIKE[0]
+            and queue.order(fit.limit, self._unended_ns) is not Order.NO
+        )
         return fit.limit if fits else None
 
     @property
@@ -235,7 +242,7 @@ class Reading(Rows):
     @cached_property
     def start_ns(self) -> Ints:
         """When the server began to work on each, as far as the limit tells; MISSING where that is not known."""
-        known = self.served & ~self.adrift & ~self.starved
+        known = self.served & ~self.adrift & ~self.overtaken
         if self.evidence.started is not None:
             return np.where(known, self.evidence.started, MISSING)
         start = np.where(known, self.arrival_ns, MISSING)
@@ -257,6 +264,7 @@ class Reading(Rows):
             queue.n > _MANY_STEPS * limit
             or queue.order(limit, self._unended_ns) is Order.WAVES
             or self._is_never_so_quick_again(limit)
+            or self._is_in_turns_at_cpus(limit)
         ):
             return limit
         fit = queue.fit()
@@ -271,6 +279,13 @@ class Reading(Rows):
             if queue.is_together(limit) or self._is_never_so_quick_again(limit):
                 return limit
         return None
+
+    def _is_in_turns_at_cpus(self, limit: int) -> bool:
+        """Whether so clear waves are of no more than the CPUs, which are all in use.
+
+        Each then has a CPU until it ends: those that shared it would all end late, and none after the time of one.
+        """
+        return self.is_saturated and limit <= self.evidence.cpus
 
     def _is_never_so_quick_again(self, limit: int) -> bool:
         """Whether only the first `limit` responses were quick, of users that send again and again.
@@ -326,36 +341,6 @@ class Reading(Rows):
         long_ns = WAIT_PART * self.median_service_ns
         mask: Mask = (self.start_ns != MISSING) & (self.start_ns - self.arrival_ns > long_ns)
         return mask
-
-    @cached_property
-    def server_cores(self) -> float | None:
-        """CPU seconds a second that the server took; None where that could not be seen or the run was too short."""
-        cpu_s = self.evidence.server.cpu_s
-        if cpu_s is None or self.wall_s < 0.1:  # CPU time may be counted in hundredths of a second
-            return None
-        return cpu_s / self.wall_s
-
-    @property
-    def wall_s(self) -> float:
-        """From the release to the last completion; 0 where nothing ended."""
-        return max(0.0, float(self.evidence.samples.done.max(initial=0)) / 1e9)
-
-    @property
-    def is_saturated(self) -> bool:
-        """Whether the server's CPU was all used, or all that others on its machine left of it."""
-        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
-        if cores is None:
-            return False
-        wanted = cores + (wait_s or 0.0) / self.wall_s
-        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED) or self.computes
-
-    @cached_property
-    def computes(self) -> bool:
-        """Whether a good part of what a request lasts when sent alone is CPU time: it computes, and does not wait."""
-        server, served = self.evidence.server, count_of(self.served)
-        if server.cpu_s is None or not server.lone_ns or not served:
-            return False
-        return server.cpu_s / served >= COMPUTES_PART * server.lone_ns / 1e9
 
 
 def _is_other_order(queue: Queue, likeliest: Likeliest) -> bool:

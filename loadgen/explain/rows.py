@@ -26,9 +26,15 @@ RTO_LEAST_NS: Final = 200_000_000
 
 _MOST_SYNS: Final = 12
 _MOST_RESENT: Final = 12
-_STARVED_CHANCE: Final = 0.02
-_STARVED_LAST: Final = 0.9
-_STARVED_TURNS: Final = 2
+_OVERTAKEN_CHANCE: Final = 0.02
+_OVERTAKEN_LAST: Final = 0.9
+_OVERTAKEN_TURNS: Final = 2
+_HELD_LOOKS: Final = 3
+_HELD_PART: Final = 0.8
+_HELD_OFF: Final = 0.1
+_SURE_TURNS: Final = 4
+_LONG_NS: Final = 1_000_000_000
+"""For longer no server that is only late in accepting leaves a connection, while it answers others all the time."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ class Rows:
         return mask
 
     @cached_property
-    def starved(self) -> Mask:
+    def overtaken(self) -> Mask:
         """Released first, and overtaken by whole turns of later requests on other connections.
 
         A server with a queue takes requests in order. One that accepts no more connections serves those that it has, as
@@ -131,26 +137,63 @@ class Rows:
         mask = np.zeros(len(samples), dtype=bool)
         if evidence.is_burst or not samples.reused.any():
             return mask
-        first, users = slice(0, evidence.concurrency), evidence.concurrency
-        ended = np.where(samples.done[first] == MISSING, np.iinfo(np.int64).max, samples.done[first])
-        others = np.sort(samples.done[users:][samples.done[users:] != MISSING])
-        overtaken = np.searchsorted(others, ended) > _STARVED_TURNS * users
+        users = evidence.concurrency
+        first, others = self._first_and_later_ends
+        overtaken = np.searchsorted(others, first) > _OVERTAKEN_TURNS * users
         # A kept connection makes room when it is closed, and that is when no request is left to begin. Who was served
         # sooner had only been taken up late.
-        overtaken &= ended > samples.begun.max()
+        overtaken &= first > samples.begun.max()
         left = count_of(overtaken)
-        last = overtaken[np.argsort(self.arrival_ns[first], kind="stable")][users - left :]
+        last = overtaken[np.argsort(self.arrival_ns[:users], kind="stable")][users - left :]
         if (
             left
-            and count_of(last) >= _STARVED_LAST * left
-            and ln_chance_of_subset(users, left) < np.log(_STARVED_CHANCE)
+            and count_of(last) >= _OVERTAKEN_LAST * left
+            and ln_chance_of_subset(users, left) < np.log(_OVERTAKEN_CHANCE)
         ):
-            mask[first] = overtaken
+            mask[:users] = overtaken
         return mask
+
+    @cached_property
+    def starved(self) -> Mask:
+        """Those of the overtaken that surely stood before the server all the time, and were not taken up late.
+
+        A busy machine keeps a server from accepting for a while, and it catches up bit by bit: its queue shrinks.
+        """
+        left = count_of(self.overtaken)
+        held = left > 0 and (self._was_held(left) if self.evidence.server.queue else self._went_on_for_long(left))
+        return self.overtaken if held else np.zeros_like(self.overtaken)
+
+    def _was_held(self, left: int) -> bool:
+        """Whether the accept queue was seen to hold so many connections from the first answers to the last request."""
+        server, (early, late) = self.evidence.server, self._overtaking
+        held = [length for at, length in server.queue if early <= at <= late]
+        room = left if server.accept_queue_limit is None else min(left, server.accept_queue_limit + 1)
+        steady = sum(abs(length - room) <= max(1, _HELD_OFF * room) for length in held)
+        return len(held) >= _HELD_LOOKS and steady >= _HELD_PART * len(held)
+
+    def _went_on_for_long(self, left: int) -> bool:
+        """Whether all others were served at once, and then again and again, for longer than any server is only late."""
+        users, (early, late) = self.evidence.concurrency, self._overtaking
+        before, in_all = np.searchsorted(self._first_and_later_ends[1], (early, late)).tolist()
+        return before <= users - left and in_all > _SURE_TURNS * users and late - early > _LONG_NS
+
+    @property
+    def _overtaking(self) -> tuple[int, int]:
+        """From the last first answer to one that was not overtaken until the last request began, in ns."""
+        users = self.evidence.concurrency
+        served = self._first_and_later_ends[0][~self.overtaken[:users]]
+        return int(served.max(initial=0)), int(self.evidence.samples.begun.max())
+
+    @property
+    def _first_and_later_ends(self) -> tuple[Ints, Ints]:
+        """When each request ended that was released at first, and, sorted, when all later ones did."""
+        users, done = self.evidence.concurrency, self.evidence.samples.done
+        first = np.where(done[:users] == MISSING, np.iinfo(np.int64).max, done[:users])
+        return first, np.sort(done[users:][done[users:] != MISSING])
 
     @cached_property
     def released(self) -> Mask:
         """Served, of known arrival, and among those released together: for them the queueing model is exact."""
-        mask = self.served & ~self.adrift & ~self.starved
+        mask = self.served & ~self.adrift & ~self.overtaken
         mask[self.evidence.concurrency :] = False
         return mask

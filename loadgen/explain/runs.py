@@ -29,9 +29,15 @@ def gist(findings: Findings, terms: Terms = HTTP) -> str:
         "concurrency-limit": f"{limit} {terms.request}s at once{each}",
         "connection-limit": f"{limit} connections accepted at once{each}",
         "cpu-shared": "the CPU was shared",
-        "overlapped": f"no limit met{each}",
+        "overlapped": f"{_none_met(findings)}{each}",
         "unexplained": f"late {terms.request}s are left unexplained",
     }[findings[0].cause]
+
+
+def _none_met(findings: Findings) -> str:
+    """That no limit was met; or which one may have been, where each run had too few requests to tell."""
+    possible = [finding.evidence["possible_limit"] for finding in findings if "possible_limit" in finding.evidence]
+    return f"no limit met, or one of {_range(possible)}" if len(possible) == len(findings) else "no limit met"
 
 
 def over_runs(runs: Sequence[Findings], terms: Terms = HTTP) -> list[str]:
@@ -49,17 +55,21 @@ def over_runs(runs: Sequence[Findings], terms: Terms = HTTP) -> list[str]:
 
 
 def limited_by(runs: Sequence[Findings], terms: Terms = HTTP) -> str:
-    """What limits a server, over its runs: the commonest shape, and what came beside it."""
-    beside = ("client", "overlapped", "unexplained")
+    """What limits a server, over its runs: the commonest shape, and what came beside it.
+
+    Of runs that are not to be trusted nothing is told but that.
+    """
+    beside = ("overlapped", "unexplained")
+    trusted = [run for run in runs if not _runs_with("client", [run])]
     parts = []
-    for cause in sorted(CAUSES, key=lambda cause: -_runs_with(cause, runs)):
-        held = [finding for run in runs for finding in run if finding.cause == cause]
+    for cause in sorted(CAUSES, key=lambda cause: -_runs_with(cause, trusted)):
+        held = [finding for run in trusted for finding in run if finding.cause == cause]
         if held and cause not in beside:
             every = "" if len(held) == len(runs) else f" in {len(held)} of {len(runs)} runs"
             parts.append(f"{gist(held, terms)}{every}")
-    if not parts:
-        parts.append("no limit met" if _runs_with("overlapped", runs) else "not seen")
-    if untrusted := _runs_with("client", runs):
+    if not parts and (trusted or not runs):
+        parts.append("no limit met" if _runs_with("overlapped", trusted) else "not seen")
+    if untrusted := len(runs) - len(trusted):
         parts.append(f"not to be trusted in {untrusted} of {len(runs)} runs")
     return "; ".join(parts)
 

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadgen.explain.evidence import count_of
-from loadgen.explain.reading import LEAST_SERVICE_NS, Reading
+from loadgen.explain.reading import CLEAR_SPREAD, LEAST_SERVICE_NS, Reading
 from loadgen.samples import MISSING
 
 IN_QUEUE: float = 0.5
 """Of those that waited, the part that the accept queue must have held for the wait to be there."""
 NOT_IN_QUEUE: float = 0.2
+_ACCEPTED_LEAST: float = 0.75
 _ACCEPTED_PART: float = 1.1
 _ACCEPTED_MORE: int = 1
 """So many more than it works on may be accepted at once: some are being closed."""
@@ -33,6 +34,8 @@ _FEWEST_WAITING = 2
 _STRETCH = 2.0
 _ALIKE_SPREAD = 0.02
 _SETTLED = 0.2
+_ONE_CPU = 0.8
+"""So much of one at least is kept busy by work that shares it, where other processes leave it."""
 
 
 def shape_of(reading: Reading) -> str | None:
@@ -59,11 +62,7 @@ def held_shape(reading: Reading) -> str:
     assert reading.fit is not None
     held = held_in_accept_queue(reading)
     # A server that accepts more than it works on lets them wait for its places, wherever they stand meanwhile.
-    if (
-        held is not None
-        and held.part >= IN_QUEUE
-        and held.accepted <= _ACCEPTED_PART * reading.fit.limit + _ACCEPTED_MORE
-    ):
+    if held is not None and held.part >= IN_QUEUE and held.is_at(reading.fit.limit):
         return "connection-limit"
     return "concurrency-limit"
 
@@ -71,12 +70,28 @@ def held_shape(reading: Reading) -> str:
 def _shares_cpu(reading: Reading) -> bool:
     """Whether those at work, on a server whose CPU is all used, slowed each other."""
     assert reading.fit is not None
+    if reading.waits_alone and not slowed_each_other(reading):
+        return False
     if not reading.is_limited:
         return True
     if reading.fit.limit == 1:
         return False
+    if reading.is_blurred:
+        return True
     # With more at work than there are CPUs they share them; waves that waiting alone makes are more alike.
-    return reading.is_blurred or (reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD)
+    return (
+        reading.fit.limit > reading.evidence.cpus and reading.fit.spread > _ALIKE_SPREAD and not _is_in_waves(reading)
+    )
+
+
+def _is_in_waves(reading: Reading) -> bool:
+    """Whether waves stand clearly apart, on a server that did not even keep one CPU busy.
+
+    What shares a CPU uses all of it, or all that others leave; and where the waves are clear, so is the limit.
+    """
+    assert reading.fit is not None
+    cores = reading.server_cores
+    return reading.fit.gap and reading.fit.spread <= CLEAR_SPREAD and cores is not None and cores < _ONE_CPU
 
 
 def slowed_each_other(reading: Reading) -> bool:
@@ -93,6 +108,18 @@ class Held:
     """Of those that waited for a place."""
     accepted: int
     """How many connections the server had accepted at once; the median."""
+    accepted_range: tuple[float, float]
+    """The lower quarter and the upper tenth of that: of a limit they are alike, of a server late in accepting not."""
+
+    def is_at(self, limit: int) -> bool:
+        """Whether it had as many accepted as the limit, for as long as others stood in its queue."""
+        low, high = self.accepted_range
+        return low >= _ACCEPTED_LEAST * limit - _ACCEPTED_MORE and high <= _ACCEPTED_PART * limit + _ACCEPTED_MORE
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it had about as many accepted all the time."""
+        return self.is_at(self.accepted)
 
 
 def held_in_accept_queue(reading: Reading) -> Held | None:
@@ -114,4 +141,5 @@ def held_in_accept_queue(reading: Reading) -> Held | None:
         return None
     done = np.sort(reading.evidence.samples.done[rows])
     accepted = np.searchsorted(arrival, at, side="right") - np.searchsorted(done, at, side="right") - held
-    return Held(float(held[seen].sum() / waiting[seen].sum()), int(np.median(accepted[seen])))
+    low, middle, high = np.quantile(accepted[seen], (0.25, 0.5, 0.9)).tolist()
+    return Held(float(held[seen].sum() / waiting[seen].sum()), int(middle), (low, high))

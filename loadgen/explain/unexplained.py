@@ -32,7 +32,7 @@ def find(reading: Reading, shape: str | None) -> Finding | None:
 
 def _left(reading: Reading, shape: str | None) -> Mask:
     left: Mask = reading.evidence.late & ~reading.timed_out & ~reading.shed & ~reading.resent & ~reading.waited
-    left &= ~held_by_stalls(reading) & ~reading.starved
+    left &= ~held_by_stalls(reading) & ~(reading.overtaken if shape == "overlapped" else reading.starved)
     if shape == "cpu-shared":
         # The time that each took is what the cause itself states.
         return left & ~reading.served

@@ -16,6 +16,8 @@ class Terms:
     alone: str = "a request sent alone"
     bound: str = "the CPU"
     """What those that compute at the same time have to share."""
+    waits: bool = True
+    """Whether it is waiting that they may do side by side; else they are known to compute."""
     networked: bool = True
     """Whether TCP stands between, so that what it does may be told, or be missing."""
 

@@ -53,7 +53,7 @@ def _task(work: Work, task: int, due: int) -> Mark:
     """One task, where a wait holds the thread that waits."""
     begun = perf_counter_ns()
     if work.waits:
-        sleep(work.wait_s)
+        sleep(work.time_s)
     value = work.compute(task)
     return Mark(due, begun, perf_counter_ns(), value)
 
@@ -107,7 +107,7 @@ def _asyncio(work: Work, tasks: int) -> list[Mark]:
     async def carry_out(task: int, due: int) -> Mark:
         begun = perf_counter_ns()
         if work.waits:
-            await asyncio.sleep(work.wait_s)
+            await asyncio.sleep(work.time_s)
         value = work.compute(task)
         return Mark(due, begun, perf_counter_ns(), value)
 
@@ -128,7 +128,7 @@ def _greenlets(work: Work, tasks: int) -> list[Mark]:
     def carry_out(task: int, due: int) -> Mark:
         begun = perf_counter_ns()
         if work.waits:
-            gevent.sleep(work.wait_s)
+            gevent.sleep(work.time_s)
         value = work.compute(task)
         return Mark(due, begun, perf_counter_ns(), value)
 

@@ -199,7 +199,7 @@ class Measurement:
             server=self._view(answer["cpu_s"]),
             cpus=available_cpus(),
             started=samples.begun,
-            terms=kind.terms,
+            terms=replace(kind.terms, waits=self._plan.work.waits),
         )
         summary = replace(summarize(outside, concurrency=tasks, over_ms=over_ms), wall_ns=answer["wall_ns"])
         return TasksRun(
@@ -216,10 +216,18 @@ class Measurement:
     def _view(self, cpu_s: float | None) -> ServerView:
         """What findings may know of the executor.
 
-        How long a wait lasts is known, and what CPU goes with it is for making and closing, not for the tasks.
+        How long a wait lasts is known, and what CPU goes with it is for making and closing, not for the tasks. Of one
+        that spins it is known too that it needs the CPU for all that time.
         """
         work = self._plan.work
-        return ServerView(lone_ns=round(work.wait_s * NS_PER_S)) if work.waits else ServerView(cpu_s=cpu_s)
+        if not work.is_timed:
+            return ServerView(cpu_s=cpu_s)
+        lone_ns = round(work.time_s * NS_PER_S)
+        return (
+            ServerView(lone_ns=lone_ns)
+            if work.waits
+            else ServerView(cpu_s=cpu_s, lone_ns=lone_ns, lone_cpu_s=work.time_s)
+        )
 
 
 def measure_tasks(plan: TasksPlan, progress: Progress | None = None) -> list[ExecutorRuns]:
@@ -249,7 +257,7 @@ def disagreement(measured: Sequence[ExecutorRuns]) -> str | None:
 
 def _hold_against_lone(entry: ExecutorRuns, child: Child) -> None:
     """Where tasks shared the CPU, carries out one alone and explains the runs anew beside it: by how much, then."""
-    if entry.plan.work.waits or not any(f.cause == "cpu-shared" for run in entry.runs for f in run.findings):
+    if entry.plan.work.is_timed or not any(f.cause == "cpu-shared" for run in entry.runs for f in run.findings):
         return
     lone = json.loads(child.ask("1"))
     lone_ns = lone["done_ns"][0] - lone["begun_ns"][0]

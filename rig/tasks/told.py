@@ -9,6 +9,7 @@ from loadgen.explain import Finding
 from loadgen.summary import NS_PER_MS
 from rig.tasks.kinds import Kind
 from rig.tasks.measure import ExecutorRuns, TasksRun
+from rig.tasks.work import Work
 
 _GOOD_PART: Final = 0.25
 
@@ -39,7 +40,7 @@ def _clause(entry: ExecutorRuns) -> str:
             case "serial":
                 return f"on {kind.through} one after another, {took}"
             case "overlapped":
-                return f"on {kind.through} {'the waits overlapped' if plan.work.waits else 'all ran at once'}, {took}"
+                return f"on {kind.through} {_overlapped(kind, plan.work)}, {took}"
             case "cpu-shared":
                 return f"on {kind.through} {_shared(kind, finding)}, {took}"
     return f"on {kind.through} {took}"
@@ -49,6 +50,12 @@ def _submitting(run: TasksRun) -> str:
     """How much of it submitting took, where that is a good part: threads are made meanwhile."""
     took_ns = run.summary.release_ns or 0
     return f", {_spoken(took_ns / NS_PER_MS)} of it to submit them" if took_ns > _GOOD_PART * run.wall_ns else ""
+
+
+def _overlapped(kind: Kind, work: Work) -> str:
+    if work.waits:
+        return "the waits overlapped"
+    return "they took turns under one interpreter lock" if kind.is_locked else "all ran at once"
 
 
 def _shared(kind: Kind, finding: Finding) -> str:

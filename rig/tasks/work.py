@@ -65,8 +65,13 @@ class Work:
         return self.kind == "sleep"
 
     @property
-    def wait_s(self) -> float:
-        """How long a task that waits does so."""
+    def is_timed(self) -> bool:
+        """Whether a task lasts for a given time, whatever the machine."""
+        return self.kind != "cpu"
+
+    @property
+    def time_s(self) -> float:
+        """How long a task waits or spins that is timed."""
         return self.amount / 1000
 
     def done_by(self, task: int) -> str:

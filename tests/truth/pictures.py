@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from loadgen.explain import Evidence, Finding, ServerView, explain
+from loadgen.lone import send_alone
 from loadgen.plan import Plan, Target, Workload
 from loadgen.runner import Session
 from servers.catalog import parse_spec
@@ -85,12 +86,12 @@ class Scene:
                     preconnect=self.preconnect,
                 ),
             )
-            lone_ns = _lone_ns(plan) if self.lone else None
+            lone = send_alone(plan) if self.lone else None
             shown = ""
             with Session(plan) as session:
                 for number in range(1, _TRIES + 1):
                     run = session.run(number)
-                    run = run if lone_ns is None else run.explained_beside(lone_ns)
+                    run = run if lone is None else run.explained_beside(lone.response_ns, lone.cpu_s)
                     if self._is_shown(run.findings):
                         return run.evidence
                     shown = " ".join(finding.sentence for finding in run.findings)
@@ -100,12 +101,6 @@ class Scene:
         limit = told_limit(findings)
         near = self.limit is None or (limit is not None and abs(limit - self.limit) <= 0.1 * self.limit)
         return near and {finding.cause for finding in findings} == self.causes
-
-
-def _lone_ns(plan: Plan) -> int:
-    with Session(replace(plan, workload=Workload(requests=1, concurrency=1))) as session:
-        session.run(0)
-        return int(session.run(1).samples.response_ns[0])
 
 
 def _causes(*names: str) -> frozenset[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from loadgen.explain import Finding
+from loadgen.lone import send_alone
 from loadgen.plan import Plan, Target, Workload
 from loadgen.runner import Run, Session
 from servers.catalog import parse_spec
@@ -45,11 +46,11 @@ def tried(combination: Combination, runs: int = RUNS) -> Iterator[Tried]:
     instance = parse_spec(combination.spec)
     with start(instance) as server:
         plan = _plan(server.url, combination)
-        lone_ns = _lone_ns(plan) if combination.lone else None
+        lone = send_alone(plan) if combination.lone else None
         with Session(plan) as session:
             for number in range(1, runs + 1):
                 run = session.run(number)
-                yield _judged(combination, run if lone_ns is None else run.explained_beside(lone_ns))
+                yield _judged(combination, run if lone is None else run.explained_beside(lone.response_ns, lone.cpu_s))
 
 
 def combinations(*, short: bool) -> tuple[Combination, ...]:
@@ -67,13 +68,6 @@ def _plan(url: str, combination: Combination) -> Plan:
             timeout_s=combination.timeout_s,
         ),
     )
-
-
-def _lone_ns(plan: Plan) -> int:
-    alone = replace(plan, workload=Workload(requests=1, concurrency=1))
-    with Session(alone) as session:
-        session.run(0)
-        return int(session.run(1).samples.response_ns[0])
 
 
 def _judged(combination: Combination, run: Run) -> Tried:

@@ -243,8 +243,13 @@ def starving(draw: Draw) -> Case:
         noise_s=draw.noise_s(service_s),
     )
     found, _ = case("starving", draw, setup, draw.observer(), limit=limit, in_queue=True)
-    # Who was overtaken again and again was not in the server: that is seen from afar too.
-    expected = replace(found.expected, must=(one_of("connection-limit"),), doubt="", service_s=None)
+    # Who was overtaken again and again was not in the server: that is seen from afar too, where it went on for long
+    # enough that the server was not only late in accepting.
+    local = bool(found.evidence.server.queue)
+    must = one_of("connection-limit") if local else one_of("connection-limit", "overlapped")
+    expected = replace(found.expected, must=(must,), doubt="" if local else "accepts", service_s=None)
+    if not local:
+        expected = replace(expected, limit=None)
     return replace(found, expected=replace(expected, may=expected.may | {"unexplained"}))
 
 
