@@ -42,11 +42,16 @@ class Cpu(Rows):
     @property
     def is_saturated(self) -> bool:
         """Whether the server's CPU was all used, or all that others on its machine left of it."""
-        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
+        cores = self.server_cores
         if cores is None:
             return False
-        wanted = cores + (wait_s or 0.0) / self.wall_s
-        return cores >= SATURATED or (cores >= SATURATED_BUSY and wanted >= WANTED) or self.computes
+        return cores >= SATURATED or (cores >= SATURATED_BUSY and self.wants_cpu) or self.computes
+
+    @property
+    def wants_cpu(self) -> bool:
+        """Whether it used a CPU, or stood ready for one, all the time; threads that wake up together do so too."""
+        cores, wait_s = self.server_cores, self.evidence.server.cpu_wait_s
+        return cores is not None and cores + (wait_s or 0.0) / self.wall_s >= WANTED
 
     @property
     def is_deprived(self) -> bool:

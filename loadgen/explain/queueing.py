@@ -32,6 +32,7 @@ CRISP_SPREAD: Final = 0.03
 """Of service times that are alike to a few hundredths."""
 WAIT_PART: Final = 0.25
 """Of a service time; who waited less may have been late by the network, or by the release, alone."""
+STEP_OFF: Final = 0.15
 _GRID_RATIO: Final = 1.12
 _MANY: Final = 100_000
 _ENOUGH: Final = 30_000
@@ -42,7 +43,6 @@ _GROUP_NS: Final = 50_000_000
 _MIN_SPREAD: Final = 0.004
 """Relative; differences below are the clock's and the loop's, not the server's."""
 _MOST_DEVIATION: Final = 0.6
-_STEP_PART: Final = 0.15
 _RELEASE_PART: Final = 0.5
 _WIDE_GAP: Final = 0.25
 _LOOSE: Final = 0.17
@@ -179,11 +179,11 @@ class Queue:
             best = min(near, key=self._unlike)
         return self._fit_at(best, gap=gap and best < self.n)
 
-    def steps(self) -> int | None:
+    def steps(self, off: float = STEP_OFF) -> int | None:
         """The limit of waves so clear that it is a matter of counting; None where they are not.
 
         That is where each wave ends within a short part of a service time, one service time after the wave before. It
-        needs no order of arrival, which is not the server's to the last microsecond.
+        needs no order of arrival, which is not the server's to the last microsecond. `off`: that short part.
         """
         since = self._sorted - self._a[0]
         if self._a[-1] - self._a[0] > _RELEASE_PART * since[0]:
@@ -194,9 +194,9 @@ class Queue:
             between = np.diff(first)
             step = float(np.median(between))
             if (
-                (last - first).max() < _STEP_PART * step
-                and np.abs(between - step).mean() < _STEP_PART * step
-                and 1 - 2 * _STEP_PART < since[0] / step < 1.5 + _STEP_PART
+                (last - first).max() < off * step
+                and np.abs(between - step).mean() < off * step
+                and 1 - 2 * off < since[0] / step < 1.5 + off
             ):
                 return limit
         return None

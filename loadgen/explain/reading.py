@@ -27,6 +27,8 @@ from loadgen.samples import MISSING, Ints
 _SURELY_NOT: Final = -10.0
 """ln of a chance that is none."""
 _MANY_STEPS: Final = 6
+_TURNS_OFF: Final = 0.25
+"""Of a turn; so unlike are turns at CPUs that other processes use too."""
 
 SURE_GAIN: Final = 6.0
 SURE_GAIN_BLURRED: Final = 20.0
@@ -264,9 +266,11 @@ class Reading(Cpu):
             queue.n > _MANY_STEPS * limit
             or queue.order(limit, self._unended_ns) is Order.WAVES
             or self._is_never_so_quick_again(limit)
-            or self._is_in_turns_at_cpus(limit)
         ):
             return limit
+        turns = queue.steps(_TURNS_OFF)
+        if turns is not None and self._is_in_turns_at_cpus(turns):
+            return turns
         fit = queue.fit()
         # Taken in the wrong order, times are unlike, and the best limit is a wrong one.
         clear = _limits(fit) and fit.spread <= CLEAR_SPREAD
@@ -281,11 +285,11 @@ class Reading(Cpu):
         return None
 
     def _is_in_turns_at_cpus(self, limit: int) -> bool:
-        """Whether so clear waves are of no more than the CPUs, which are all in use.
+        """Whether so clear waves are of no more than the CPUs, of a server that wants them all the time.
 
         Each then has a CPU until it ends: those that shared it would all end late, and none after the time of one.
         """
-        return self.is_saturated and limit <= self.evidence.cpus
+        return (self.is_saturated or self.wants_cpu) and limit <= self.evidence.cpus
 
     def _is_never_so_quick_again(self, limit: int) -> bool:
         """Whether only the first `limit` responses were quick, of users that send again and again.

@@ -68,7 +68,8 @@ def limited_by(runs: Sequence[Findings], terms: Terms = HTTP) -> str:
             every = "" if len(held) == len(runs) else f" in {len(held)} of {len(runs)} runs"
             parts.append(f"{gist(held, terms)}{every}")
     if not parts and (trusted or not runs):
-        parts.append("no limit met" if _runs_with("overlapped", trusted) else "not seen")
+        overlapped = [finding for run in trusted for finding in run if finding.cause == "overlapped"]
+        parts.append(_none_met(overlapped) if overlapped else "not seen")
     if untrusted := len(runs) - len(trusted):
         parts.append(f"not to be trusted in {untrusted} of {len(runs)} runs")
     return "; ".join(parts)

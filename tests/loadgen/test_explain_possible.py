@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from loadgen.explain import Evidence, Finding, explain
+from loadgen.explain.runs import limited_by
 from tests.loadgen.make import ok_rows, samples_of
 
 
@@ -45,3 +46,9 @@ def test_a_limit_that_few_requests_leave_possible_fits_into_the_wall(times_ms: l
 def test_a_cold_first_wave_is_slower_than_the_second() -> None:
     finding = finding_of([1_500.0] * 50 + [2_500.0] * 50)
     assert (finding.cause, finding.details["limit"]) == ("concurrency-limit", 50)
+
+
+def test_a_limit_that_may_be_is_told_over_the_runs() -> None:
+    doubted, free = finding_of([305, 306, 307, 308, 309, 608]), finding_of([300, 301, 302, 303, 304, 305])
+    assert limited_by([(doubted,), (doubted,)]) == "no limit met, or one of 5"
+    assert limited_by([(doubted,), (free,)]) == "no limit met"
