@@ -27,9 +27,9 @@ def _run_s(plan: TasksPlan, kind: Kind) -> float:
     work, side_by_side = plan.work, kind.workers or plan.tasks
     overhead_s = plan.tasks * _EACH_S
     if work.waits:
-        return overhead_s + ceil(plan.tasks / side_by_side) * work.wait_s
+        return overhead_s + ceil(plan.tasks / side_by_side) * work.time_s
     cpus = 1 if kind.is_locked else min(available_cpus(), side_by_side)
-    each_s = work.amount * _STEP_S[kind.is_java] if work.kind == "cpu" else work.amount / 1000
+    each_s = work.time_s if work.is_timed else work.amount * _STEP_S[kind.is_java]
     return overhead_s + plan.tasks * each_s / cpus
 
 
