@@ -42,7 +42,8 @@ def _waves(reading: Reading) -> str:
             f" {reading.evidence.concurrency:,} in flight the others wait for a place"
         )
     then = "the second wave waited for the first" if len(waves) == 2 else "each wave waited for the one before"
-    cpus = ", as many as there are CPUs" if (reading.is_saturated or reading.wants_cpu) and limit == reading.evidence.cpus else ""
+    of_cpus = limit == reading.evidence.cpus and (reading.is_saturated or reading.wants_cpu)
+    cpus = ", as many as there are CPUs" if of_cpus else ""
     return (
         f"{len(waves)} waves, {waves_sum(waves)}: {terms.server} works on {terms.requests(limit)} at once{cpus},"
         f" about {each} each; {then}"
