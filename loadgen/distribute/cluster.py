@@ -40,7 +40,7 @@ class Clock:
 
 async def _greet(scheduler: str) -> None:
     """Returns when a scheduler has answered; raises whatever comes of who does not, or is none."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
 
     open_connection: Any = connect  # its types are not given
     async with asyncio.timeout(_CONNECT_PATIENCE_S):
