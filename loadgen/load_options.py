@@ -10,7 +10,7 @@ from loadgen.objective import parse_objective
 from loadgen.options import ArrivalsName, EngineName
 from loadgen.plan import MOST_WORKERS, Plan, Share, Target
 from loadgen.units import parse_duration, parse_rate, parse_stage, parse_whole_ms
-from loadgen.workload import Stage, Workload
+from loadgen.workload import MOST_USERS, Stage, Workload
 
 DEFAULT_REQUESTS: Final = 400
 _MOST_OF_CLIENTS: Final = 1000
@@ -92,6 +92,8 @@ class LoadOptions:
 
     def _check_together(self) -> None:
         """Refuses options that contradict each other."""
+        if self.n is not None and self.n < 1:
+            raise UsageError(f"{self.n} requests are not accepted: --n takes 1 or more")
         if self.n is not None and self.duration is not None:
             raise UsageError("-n and -z are not accepted together: give a number of requests, or a time")
         if self.rate is not None and self.concurrency is not None:
@@ -99,7 +101,7 @@ class LoadOptions:
                 "--rate and -c are not accepted together: requests come at a rate, or from users;"
                 " --max-in-flight bounds how many of --rate are under way"
             )
-        if self.stages and (self.rate or self.concurrency or self.n or self.duration):
+        if self.stages and any(each is not None for each in (self.rate, self.concurrency, self.n, self.duration)):
             raise UsageError("--stage says for how long and how much: leave -n, -c, -z and --rate out")
         if self.rate is None and not self.stages and self.duration is not None and self.concurrency is None:
             raise UsageError("-z needs to know how much: add -c USERS or --rate R")
@@ -121,7 +123,9 @@ class LoadOptions:
                 return (Stage((self.n or DEFAULT_REQUESTS) / rate, rate, rate),), True
             return (Stage(parse_duration(self.duration), rate, rate),), True
         if self.duration is not None:
-            users = float(self.concurrency or 1)
+            users = float(self.concurrency or 0)
+            if users < 1:
+                raise UsageError(f"a concurrency of {users:.0f} is not accepted: -c takes 1 to {MOST_USERS:,}")
             return (Stage(parse_duration(self.duration), users, users),), False
         return (), False
 

@@ -20,6 +20,8 @@ from loadgen.errors import UsageError
 from loadgen.plan import Header, Share, Target, parse_header
 
 _TEXT: Final = "write GET /path, /path or a URL, then a weight if it has one, or an object of JSON"
+_MOST_SHOWN: Final = 80
+"""Characters of a line that is not accepted: enough to know it by, and it may be a file without line ends."""
 _KEYS: Final = ("url", "method", "headers", "body", "weight")
 
 
@@ -79,12 +81,16 @@ def _from_text(line: str) -> _Line:
     words = line.split()
     method = None if _is_place(words[0]) else words.pop(0)
     if not words or len(words) > 2 or not _is_place(words[0]):
-        raise UsageError(f"{line.strip()!r} is not accepted: {_TEXT}")
+        raise UsageError(f"{_shown(line.strip())} is not accepted: {_TEXT}")
     if len(words) == 1:
         return _Line(words[0], method=method)
     if not (words[1].isascii() and words[1].isdigit() and len(words[1]) < 9):
-        raise UsageError(f"weight {words[1]!r} is not accepted: it is a whole number from 1 on")
+        raise UsageError(f"weight {_shown(words[1])} is not accepted: it is a whole number from 1 on")
     return _Line(words[0], int(words[1]), method)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}...")
 
 
 def _is_place(word: str) -> bool:
@@ -97,7 +103,7 @@ def _from_json(line: str) -> _Line:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"it is not JSON: {getattr(error, 'msg', error)}") from None
     if unknown := [key for key in data if key not in _KEYS]:
-        raise UsageError(f"{unknown[0]!r} is not known: {', '.join(_KEYS)}")
+        raise UsageError(f"{_shown(unknown[0])} is not known: {', '.join(_KEYS)}")
     url = _text_at(data, "url")
     if url is None or not _is_place(url):
         raise UsageError("its url must be given, as a path that begins with / or a URL")

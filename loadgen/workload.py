@@ -89,6 +89,8 @@ class Workload:
             raise UsageError("a connect timeout must be above 0 and at most 24h, as in 5s or 500ms")
         if not 0 <= self.think_s <= MOST_SECONDS:
             raise UsageError("--think takes 0 to 24h, as in 50ms or 2s")
+        if self.seed < 0:
+            raise UsageError(f"--seed takes 0 or more, not {self.seed}")
         if self.is_open and self.think_s:
             raise UsageError("--think belongs to users, and an open workload (--rate) has none")
         if self.is_open and self.preconnect:

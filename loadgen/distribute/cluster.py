@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import threading
@@ -37,6 +38,16 @@ class Clock:
     uncertainty_ns: int
 
 
+async def _greet(scheduler: str) -> None:
+    """Returns when a scheduler has answered; raises whatever comes of who does not, or is none."""
+    from distributed.comm.core import connect
+
+    open_connection: Any = connect  # its types are not given
+    async with asyncio.timeout(_CONNECT_PATIENCE_S):
+        connection = await open_connection(scheduler, timeout=_CONNECT_PATIENCE_S)
+        connection.abort()
+
+
 class ClusterCrew:
     """The workers of a Dask cluster: one shard each."""
 
@@ -66,9 +77,11 @@ class ClusterCrew:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         warnings.filterwarnings("ignore", category=distributed.versions.VersionMismatchWarning)
         try:
+            # First alone, for the client does not bound the handshake, and one that fails there is 10 s in closing.
+            asyncio.run(_greet(self._scheduler))
             connect: Any = distributed.Client  # its types are not given
             return connect(self._scheduler, timeout=_CONNECT_PATIENCE_S, set_as_default=False)
-        except (OSError, TimeoutError, ValueError):
+        except Exception:  # who is no scheduler may say anything: a length of exabytes is a MemoryError
             raise UsageError(
                 f"no scheduler answered at {self._scheduler} within {_CONNECT_PATIENCE_S:.0f} s: start one with"
                 " `dask scheduler`, and give its address as tcp://HOST:8786"

@@ -107,14 +107,20 @@ def workload_words(workload: Workload) -> str:
     """The workload, in short: N=400, 64 users for 30 s, 100/s to 2,000/s in 60 s."""
     if not workload.stages:
         return f"N={workload.requests}"
-    return ", ".join(_stage_words(stage, "/s" if workload.is_open else " users") for stage in workload.stages)
+    return ", ".join(_stage_words(stage, is_open=workload.is_open) for stage in workload.stages)
 
 
-def _stage_words(stage: Stage, unit: str) -> str:
-    first, last = f"{stage.first:,g}{unit}", f"{stage.last:,g}{unit}"
+def _stage_words(stage: Stage, *, is_open: bool) -> str:
+    first, last = (_level_words(level, is_open=is_open) for level in (stage.first, stage.last))
     if stage.first == stage.last:
         return f"{first} for {stage.duration_s:g} s"
     return f"{first} to {last} in {stage.duration_s:g} s"
+
+
+def _level_words(level: float, *, is_open: bool) -> str:
+    if is_open:
+        return f"{level:,g}/s"
+    return "1 user" if level == 1 else f"{level:,g} users"
 
 
 def service_line(summary: Summary) -> str | None:

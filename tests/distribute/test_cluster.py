@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -188,6 +189,23 @@ def test_a_scheduler_that_does_not_answer_is_given_five_seconds(server: Server) 
     with start_script("loadgen", server.url(), "--n", "4", "--scheduler", address) as process:
         output, notes = process.communicate(timeout=PATIENCE_S)
     assert 4 < time.monotonic() - began < 15
+    assert (process.returncode, output, server.received) == (2, "", [])
+    assert notes.startswith(f"loadgen: no scheduler answered at {address} within 5 s")
+    assert notes.count("\n") == 1
+
+
+@pytest.mark.parametrize("greeting", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_who_listens_and_is_no_scheduler_is_given_five_seconds_too(server: Server, greeting: bytes) -> None:
+    """One that never says a word, and one whose words are no frame: read as its length they are exabytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        began = time.monotonic()
+        with start_script("loadgen", server.url(), "--n", "4", "--scheduler", address) as process:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(greeting)
+                output, notes = process.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - began < 15
     assert (process.returncode, output, server.received) == (2, "", [])
     assert notes.startswith(f"loadgen: no scheduler answered at {address} within 5 s")
     assert notes.count("\n") == 1

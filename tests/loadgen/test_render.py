@@ -17,12 +17,13 @@ from loadgen.outcome import Outcome
 from loadgen.output import CsvSink, JsonSink, TextSink
 from loadgen.plan import Plan, Target, Workload
 from loadgen.render.document import document, plan_data
-from loadgen.render.text import failed_line, metrics_line, run_lines, whole_ms
+from loadgen.render.text import failed_line, metrics_line, run_lines, whole_ms, workload_words
 from loadgen.runner import Run
 from loadgen.samples import Recorder, Samples
 from loadgen.store import CSV_HEADER, read_csv
 from loadgen.summary import summarize
 from loadgen.watch import ClientUse
+from loadgen.workload import Stage
 from tests.document_schema import DOCUMENT
 from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of, timed
 
@@ -197,3 +198,15 @@ def test_csv_is_a_header_and_one_row_a_request() -> None:
     assert tuple(header) == CSV_HEADER
     assert [row[:2] for row in rows] == [[run, request] for run in "12" for request in "012"]
     assert set(read_csv(io.StringIO(file.getvalue()))) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("stages", "is_open", "words"),
+    [
+        ((Stage(30, 1, 1),), False, "1 user for 30 s"),
+        ((Stage(5, 0, 64), Stage(5, 64, 1)), False, "0 users to 64 users in 5 s, 64 users to 1 user in 5 s"),
+        ((Stage(60, 1, 2000),), True, "1/s to 2,000/s in 60 s"),
+    ],
+)
+def test_a_load_that_lasts_is_headed_by_its_stages(stages: tuple[Stage, ...], is_open: bool, words: str) -> None:
+    assert workload_words(Workload(None, 64, stages=stages, is_open=is_open)) == words

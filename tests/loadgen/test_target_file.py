@@ -111,6 +111,13 @@ def test_a_line_that_is_not_accepted_is_told_by_its_number(file: Path, line: str
     assert "\n" not in message
 
 
+@pytest.mark.parametrize("line", ["[" * 100_000, f"GET / {'9' * 100_000}", f'{{"{"k" * 100_000}": 1}}'])
+def test_of_a_long_line_the_begin_is_told(file: Path, line: str) -> None:
+    with pytest.raises(UsageError, match=r"line 1: .*\.\.\.") as refused:
+        read(file, line)
+    assert len(str(refused.value)) < 400 + len(str(file))
+
+
 @pytest.mark.parametrize("text", ["", "\n# nothing\n"])
 def test_a_file_without_a_target(file: Path, text: str) -> None:
     with pytest.raises(UsageError, match="there is no target in it"):
