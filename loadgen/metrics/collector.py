@@ -1,8 +1,8 @@
 """What the generator has counted and found out, as families of Prometheus.
 
 A scrape comes in a thread, at a moment that nobody chose. It counts nothing itself: while a run lasts it asks, and the
-event loop counts at its next tick, between two turns of the engine. So the release of a burst, which is one turn, is not
-interrupted by the counting, and no column is looked at while the engine extends it. Between runs there is nothing to ask.
+event loop counts at its next tick, between two turns of the engine. So the counting never falls into the midst of a
+release, and no column is looked at while the engine extends it. Between runs there is nothing to ask.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts of requests, from rows: by outcome, and response times in the buckets of Prometheus's two kinds of histogram."""
+"""Requests counted from rows: by outcome, and response times in the buckets of both of Prometheus's histograms."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ nobody. What Prometheus is shown is sent.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -36,16 +35,13 @@ class OtlpSink:
         Raises:
             UsageError: that is no URL, or the SDK is not installed.
         """
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"--otlp {url}: it takes the http:// or https:// URL of an OTLP/HTTP collector")
-        if importlib.util.find_spec("opentelemetry") is None or not importlib.util.find_spec("opentelemetry.sdk"):
-            raise UsageError("--otlp needs the OpenTelemetry SDK: pip install 'loadrig[otel]'")
-        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-
+        endpoint = _endpoint(url)
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        except ModuleNotFoundError:
+            raise UsageError("--otlp needs the OpenTelemetry SDK: pip install 'loadrig[otel]'") from None
         # It logs each trouble, and what it will do about it; the user gets one line.
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
-        endpoint = url if parts.path.strip("/") else parts._replace(path=_PATH).geturl()
         self._exporter = OTLPMetricExporter(endpoint, timeout=_TIMEOUT_S)
         self._metrics, self._url, self._tell = metrics, url, tell
         self._begun_ns = time.time_ns()
@@ -79,6 +75,22 @@ class OtlpSink:
         metrics = [_metric(family, self._begun_ns, now_ns) for family in self._metrics.families()]
         resource = Resource.create({"service.name": "loadgen"})
         return MetricsData([ResourceMetrics(resource, [ScopeMetrics(scope, metrics, "")], "")])
+
+
+def _endpoint(url: str) -> str:
+    """Where to send to.
+
+    Raises:
+        UsageError: that is no URL.
+    """
+    try:
+        parts = urlsplit(url)
+        accepted = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        accepted = False
+    if not accepted:
+        raise UsageError(f"--otlp {url}: it takes the http:// or https:// URL of an OTLP/HTTP collector")
+    return url if parts.path.strip("/") else parts._replace(path=_PATH).geturl()
 
 
 def _metric(family: prometheus_client.Metric, begun_ns: int, now_ns: int) -> Metric:

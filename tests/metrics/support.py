@@ -35,10 +35,8 @@ def fetch(url: str, accept: str = "") -> bytes:
 
 def samples_of(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     """Each sample of the text form, by name and labels."""
-    families = text_string_to_metric_families(text)
-    return {
-        (sample.name, frozenset(sample.labels.items())): sample.value for family in families for sample in family.samples
-    }
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for sample in samples}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def prometheus(directory: Path, targets: Mapping[str, str], *flags: str) -> Iter
         pytest.skip("prometheus is not installed: Debian's package prometheus has it (.ci/run installs it)")
     directory.mkdir()
     jobs = [{"job_name": job, "static_configs": [{"targets": [address]}]} for job, address in targets.items()]
-    config = {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": jobs}
+    config = {"global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"}, "scrape_configs": jobs}
     (directory / "prometheus.yml").write_text(json.dumps(config))  # YAML has JSON in it
     address = f"{HOST}:{free_port(HOST)}"
     with (directory / "log").open("w") as log, subprocess.Popen(

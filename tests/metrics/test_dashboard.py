@@ -19,7 +19,11 @@ _DATASOURCE = {
 _PLACE = {"type": "integer", "minimum": 0}
 _TARGET = {
     "type": "object",
-    "properties": {"refId": {"pattern": "^[A-Z]$"}, "expr": {"type": "string", "minLength": 1}, "datasource": _DATASOURCE},
+    "properties": {
+        "refId": {"pattern": "^[A-Z]$"},
+        "expr": {"type": "string", "minLength": 1},
+        "datasource": _DATASOURCE,
+    },
     "required": ["refId", "expr", "datasource", "legendFormat"],
 }
 _PANEL = {
