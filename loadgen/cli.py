@@ -179,9 +179,7 @@ def _open_metrics(stack: ExitStack, port: int | None, otlp: str | None) -> tuple
     return [metrics], sinks
 
 
-def _carry_out(
-    plan: Plan, sinks: Sequence[Sink], observers: Sequence[Observer], *, note: bool, resources: bool
-) -> int:
+def _carry_out(plan: Plan, sinks: Sequence[Sink], observers: Sequence[Observer], *, note: bool, resources: bool) -> int:
     """Carries the plan out and returns the exit code."""
     from loadgen.output import take_rows
     from loadgen.render.text import failure_hint, target_words

@@ -1,8 +1,8 @@
 """What the generator has counted and found out, as families of Prometheus.
 
-A scrape comes in a thread, at a moment that nobody chose. It counts nothing itself: while a run lasts it asks, and the
-event loop counts at its next tick, between two turns of the engine. So the counting never falls into the midst of a
-release, and no column is looked at while the engine extends it. Between runs there is nothing to ask.
+A scrape comes in a thread, at a moment that nobody chose. It counts nothing itself: while a run lasts it waits for the
+event loop, which counts what is new at each tick, between two turns of the engine. So the counting never falls into the
+midst of a release, and no column is looked at while the engine extends it. Between runs there is nothing to wait for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from loadgen.metrics.counts import BOUNDS_MS, FIRST_INDEX, SCHEMA, Counts
+from loadgen.metrics.counts import BOUNDS_MS, FIRST_INDEX, SCHEMA, Counts, RowCounts
 from loadgen.outcome import Outcome
 from loadgen.runner import WARMUP, Run
 from loadgen.samples import Recorder, Samples
@@ -31,7 +31,8 @@ class RunMetrics:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._recorder: Recorder | None = None
+        self._rows: RowCounts | None = None
+        """Of this run; None between two."""
         self._asked = self._answered = 0
         self._ended = Counts()
         """Of the runs that have ended."""
@@ -45,15 +46,19 @@ class RunMetrics:
     def begin(self, run: int, recorder: Recorder) -> None:
         """A run begins."""
         with self._changed:
-            self._recorder = None if run == WARMUP else recorder
+            self._rows = None if run == WARMUP else RowCounts(recorder)
 
     def tick(self) -> None:
-        """Counts, where somebody asked since the last time."""
-        if self._asked == self._answered or self._recorder is None:
+        """Counts what is new, and answers those who asked."""
+        if self._rows is None:
+            return
+        self._rows.look()
+        if self._asked == self._answered:
             return
         with self._changed:
             self._answered = self._asked
-            counts, self._in_flight = (self._ended + self._taken).with_rows(self._recorder)
+            self._in_flight = self._rows.in_flight
+            counts = self._ended + self._taken + self._rows.counts
             # Rows on their way from the recorder to `take` are in neither. A counter must not go back meanwhile.
             self._counts = counts.at_least(self._counts)
             self._changed.notify_all()
@@ -70,7 +75,7 @@ class RunMetrics:
                 self._taken.add_samples(run.samples)
             self._ended += self._taken
             self._taken, self._counts, self._in_flight = Counts(), self._ended, 0
-            self._recorder, self._last = None, run
+            self._rows, self._last = None, run
             self._runs += 1
             self._changed.notify_all()
 
@@ -85,7 +90,7 @@ class RunMetrics:
         with self._changed:
             self._asked += 1
             asked = self._asked
-            self._changed.wait_for(lambda: self._recorder is None or self._answered >= asked, _PATIENCE_S)
+            self._changed.wait_for(lambda: self._rows is None or self._answered >= asked, _PATIENCE_S)
             counts, in_flight, runs, last = self._counts, self._in_flight, self._runs, self._last
         return [*_counted(counts, in_flight, runs, native=native), *(() if last is None else _found(last))]
 

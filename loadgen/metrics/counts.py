@@ -25,6 +25,8 @@ FIRST_INDEX: Final = -160
 """The least index of a native bucket: 2^(-160 / 8) s is about 1 us. Bucket i holds (2^((i-1)/8), 2^(i/8)] seconds."""
 _LAST_INDEX: Final = 136
 """131,072 s; no request lasts that long."""
+_MOST_COUNTED: Final = 20_000
+"""Rows counted at one look, some milliseconds; the engine waits meanwhile."""
 
 
 def _none(size: int) -> NDArray[np.int64]:
@@ -62,20 +64,6 @@ class Counts:
         """Counts the rows of a run that has ended, or of a part of it that has."""
         self.add(samples.outcome, samples.response_ns, samples.resent)
 
-    def with_rows(self, recorder: Recorder) -> tuple[Counts, int]:
-        """These and what has ended in a recorder, and how many requests are in flight. To be called between the
-        engine's turns: it may not extend columns that are looked at."""
-        columns: dict[str, NDArray[Any]] = {
-            "due": _now(recorder.due), "begun": _now(recorder.begun), "done": _now(recorder.done),
-            "outcome": _now(recorder.outcome), "resent": _now(recorder.resent),
-        }  # fmt: skip
-        ended = columns["outcome"] != Outcome.CANCELLED
-        in_flight = int(np.count_nonzero((columns["begun"] != MISSING) & ~ended))
-        counted = self + Counts()
-        response_ns = (columns["done"] - columns["due"])[ended]
-        counted.add(columns["outcome"][ended], response_ns, columns["resent"][ended])
-        return counted, in_flight
-
     def __add__(self, other: Counts) -> Self:
         return type(self)(
             self.outcomes + other.outcomes,
@@ -94,6 +82,41 @@ class Counts:
             max(self.sum_ns, before.sum_ns),
             max(self.resent, before.resent),
         )
+
+
+class RowCounts:
+    """Counts the rows of a recorder as they end, each once.
+
+    To be used between the engine's turns alone: columns that are looked at cannot be extended.
+
+    Attributes:
+        counts: Of the rows that have ended and are still the recorder's.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.counts = Counts()
+        self._recorder = recorder
+        self._folded = recorder.folded
+        self._seen: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
+
+    def look(self) -> None:
+        """Counts those that have ended since the last look; of very many the first, and the others next time."""
+        recorder = self._recorder
+        if recorder.folded != self._folded:  # other columns, whose rows are new
+            self._folded, self.counts, self._seen = recorder.folded, Counts(), self._seen[:0]
+        outcome = _now(recorder.outcome)
+        self._seen = np.concatenate((self._seen, np.zeros(len(outcome) - len(self._seen), dtype=np.bool_)))
+        rows = np.flatnonzero((outcome != Outcome.CANCELLED) & ~self._seen)[:_MOST_COUNTED]
+        if len(rows):
+            response_ns = _now(recorder.done)[rows] - _now(recorder.due)[rows]
+            self.counts.add(outcome[rows], response_ns, _now(recorder.resent)[rows])
+            self._seen[rows] = True
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests have begun and not ended."""
+        begun, outcome = _now(self._recorder.begun), _now(self._recorder.outcome)
+        return int(np.count_nonzero((begun != MISSING) & (outcome == Outcome.CANCELLED)))
 
 
 def _now(column: Any) -> NDArray[Any]:

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
     from prometheus_client.samples import NativeHistogram, Sample
 
-CONTENT_TYPE: Final = (
-    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
-)
+CONTENT_TYPE: Final = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
 
 _TYPES: Final = {"counter": 0, "gauge": 1, "histogram": 4}
 _VALUE_FIELD: Final = {"counter": 3, "gauge": 2}

@@ -107,18 +107,21 @@ def prometheus(directory: Path, targets: Mapping[str, str], *flags: str) -> Iter
     config = {"global": {"scrape_interval": "500ms", "scrape_timeout": "500ms"}, "scrape_configs": jobs}
     (directory / "prometheus.yml").write_text(json.dumps(config))  # YAML has JSON in it
     address = f"{HOST}:{free_port(HOST)}"
-    with (directory / "log").open("w") as log, subprocess.Popen(
-        [
-            program,
-            f"--config.file={directory / 'prometheus.yml'}",
-            f"--storage.tsdb.path={directory / 'data'}",
-            f"--web.listen-address={address}",
-            *flags,
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-    ) as process:
+    with (
+        (directory / "log").open("w") as log,
+        subprocess.Popen(
+            [
+                program,
+                f"--config.file={directory / 'prometheus.yml'}",
+                f"--storage.tsdb.path={directory / 'data'}",
+                f"--web.listen-address={address}",
+                *flags,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        ) as process,
+    ):
         try:
             ready = eventually(lambda: process.poll() is not None or _answers(f"http://{address}/-/ready"))
             assert ready, (directory / "log").read_text()

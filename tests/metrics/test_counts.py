@@ -19,9 +19,7 @@ MOST_NS = 100_000 * NS_PER_S
 
 def counted(times_ns: list[int]) -> Counts:
     counts, n = Counts(), len(times_ns)
-    counts.add(
-        np.full(n, Outcome.OK, dtype=np.int8), np.array(times_ns, dtype=np.int64), np.zeros(n, dtype=np.int16)
-    )
+    counts.add(np.full(n, Outcome.OK, dtype=np.int8), np.array(times_ns, dtype=np.int64), np.zeros(n, dtype=np.int16))
     return counts
 
 
