@@ -21,6 +21,7 @@ from loadgen.plan import DEFAULT_URL, Plan
 
 if TYPE_CHECKING:
     from loadgen.output import Sink
+    from loadgen.runner import Observer
 
 _EXAMPLES = """
 \b
@@ -105,6 +106,8 @@ def fire(
     output: opt.Output = None,
     samples: opt.Samples = None,
     resources: opt.Resources = True,
+    metrics_port: opt.MetricsPort = None,
+    otlp: opt.Otlp = None,
     quiet: opt.Quiet = False,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
@@ -117,8 +120,9 @@ def fire(
         server_timing, tuple(slo or ()), workers, scheduler,
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     with ExitStack() as stack:
-        sinks = _open_sinks(stack, plan, output_format, output, samples, quiet=quiet)
-        raise typer.Exit(_carry_out(plan, sinks, note=not quiet, resources=resources))
+        metrics, metrics_sinks = _open_metrics(stack, metrics_port, otlp)
+        sinks = [*_open_sinks(stack, plan, output_format, output, samples, quiet=quiet), *metrics_sinks]
+        raise typer.Exit(_carry_out(plan, sinks, metrics, note=not quiet, resources=resources))
 
 
 def _open_sinks(
@@ -155,12 +159,32 @@ def _open_sinks(
     return sinks
 
 
-def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool, resources: bool) -> int:
+def _open_metrics(stack: ExitStack, port: int | None, otlp: str | None) -> tuple[list[Observer], list[Sink]]:
+    """Serves and sends what is measured, where that was asked for: who is to look on, and to be given the runs."""
+    if port is None and otlp is None:
+        return [], []
+    from loadgen.metrics.collector import RunMetrics
+
+    metrics = RunMetrics()
+    sinks: list[Sink] = [metrics]
+    if port is not None:
+        from loadgen.metrics.scrape import metrics_served
+
+        served = stack.enter_context(metrics_served(metrics, port))
+        tell(f"loadgen: metrics at http://127.0.0.1:{served}/metrics")
+    if otlp is not None:
+        from loadgen.metrics.otlp import OtlpSink
+
+        sinks.append(OtlpSink(metrics, otlp, tell))
+    return [metrics], sinks
+
+
+def _carry_out(plan: Plan, sinks: Sequence[Sink], observers: Sequence[Observer], *, note: bool, resources: bool) -> int:
     """Carries the plan out and returns the exit code."""
     from loadgen.output import take_rows
     from loadgen.render.text import failure_hint, target_words
     from loadgen.resources.watch import Sampler
-    from loadgen.runner import WARMUP, Session
+    from loadgen.runner import WARMUP, Observers, Session
 
     any_ok = missed = interrupted = False
     noted = "" if note else None
@@ -169,16 +193,17 @@ def _carry_out(plan: Plan, sinks: Sequence[Sink], *, note: bool, resources: bool
         from loadgen.progress import ProgressLine
     all_is_loaded()
     with ExitStack() as stack:
-        observer = None
+        line = None
         if on_terminal:
-            line = ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s)
-            observer = stack.enter_context(line)
+            line = stack.enter_context(ProgressLine(plan.warmup + plan.runs, duration_s=plan.workload.duration_s))
+            observers = [*observers, line]
+        observer = Observers(observers) if observers else None
         sampler = stack.enter_context(Sampler()) if resources else None
         session = stack.enter_context(Session(plan, observer=observer, take_rows=take_rows(sinks), sampler=sampler))
         try:
             for run in session.runs():
-                if observer is not None:
-                    observer.hide()
+                if line is not None:
+                    line.hide()
                 if noted is not None and run.address != noted:
                     noted = run.address
                     tell(f"loadgen: {target_words(plan)} at {noted}")

@@ -143,6 +143,14 @@ Resources = Annotated[
     bool,
     typer.Option("--resources/--no-resources", help="Look at the server's and the generator's CPU, memory, threads."),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option("--metrics-port", metavar="PORT", help="Serve /metrics for Prometheus meanwhile; 0: any free port."),
+]
+Otlp = Annotated[
+    str | None,
+    typer.Option("--otlp", metavar="URL", help="Send the same after each run to an OTLP/HTTP collector."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the why: lines and the notes.")]
 Objectives = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, runtime_checkable
 
 from loadgen.errors import UsageError
 from loadgen.evidence_file import Key, evidence_data, evidence_path
@@ -33,6 +33,14 @@ class Sink(Protocol):
 
     def finish(self) -> None:
         """Writes what can only be written at the end."""
+
+
+@runtime_checkable
+class RowTaker(Protocol):
+    """A sink that wants the rows of a run that is too long for them to be kept, too."""
+
+    def take(self, run: int, samples: Samples) -> None:
+        """Takes rows of a run that lasts; called in a thread."""
 
 
 class TextSink:
@@ -167,7 +175,7 @@ class ParquetSink(_RowSink):
 
 def take_rows(sinks: Iterable[Sink]) -> TakeRows | None:
     """What hands the rows of a run that lasts to those of the sinks that want them; None where none does."""
-    takers = [sink for sink in sinks if isinstance(sink, _RowSink)]
+    takers = [sink for sink in sinks if isinstance(sink, RowTaker)]
 
     def take(run: int, samples: Samples) -> None:
         for sink in takers:

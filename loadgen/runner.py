@@ -111,6 +111,23 @@ class Observer(Protocol):
         """Called a few times a second while a run lasts, between the engine's turns; must be quick."""
 
 
+class Observers:
+    """Several observers as one."""
+
+    def __init__(self, each: Sequence[Observer]) -> None:
+        self._each = tuple(each)
+
+    def begin(self, run: int, recorder: Recorder) -> None:
+        """A run begins."""
+        for observer in self._each:
+            observer.begin(run, recorder)
+
+    def tick(self) -> None:
+        """Has each look."""
+        for observer in self._each:
+            observer.tick()
+
+
 TakeRows = Callable[[int, Samples], None]
 """Takes rows of the run with that number."""
 

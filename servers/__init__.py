@@ -11,4 +11,5 @@ Imports nothing of `loadgen`, `rig` or `scenarios`. Where to look:
   missing; `builds`: what is built before it runs; `java`: tasks on Java's executors
 - `process`, `guarded`, `readiness`, `groups`, `ports`: start, wait until ready, stop
 - `stats`: counters that server and starter share
+- `metrics`: the same for Prometheus
 """

@@ -7,7 +7,7 @@ from aiohttp import web
 from servers.errors import RequestError
 from servers.stats import Gauge
 from servers.waiting import Awaiting
-from servers.work import Reply, find, refusal, stats_reply
+from servers.work import Reply, find, look_reply, refusal
 
 
 async def create_app() -> web.Application:
@@ -16,10 +16,12 @@ async def create_app() -> web.Application:
     awaiting = Awaiting(gauge)
 
     async def reply_to(request: web.Request) -> Reply:
-        query = request.rel_url.raw_query_string
-        endpoint = find(request.rel_url.raw_path, request.method)
+        path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
+        endpoint = find(path, request.method)
         await _drain(request)
-        return stats_reply(gauge.read(), query) if endpoint is None else await awaiting.serve(endpoint, query)
+        if endpoint is None:
+            return look_reply(path, gauge.read(), gauge.waiting, query)
+        return await awaiting.serve(endpoint, query)
 
     async def handle(request: web.Request) -> web.Response:
         try:

@@ -17,14 +17,14 @@ from servers.stats import Gauge
 from servers.waiting import Awaiting, Blocking
 from servers.work import (
     ENDPOINTS,
+    LOOKS,
     METHODS,
-    STATS_PATH,
     Endpoint,
     Reply,
+    look_reply,
     method_not_allowed,
     not_found,
     refusal,
-    stats_reply,
 )
 
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
@@ -70,8 +70,8 @@ def _create_app(gauge: Gauge, handler: Callable[[Endpoint], Handler], tokens: in
         yield
 
     # Always a coroutine: it must answer while every thread is taken.
-    async def stats(request: Request) -> Response:
-        return _response(stats_reply(gauge.read(), _query(request)))
+    async def look(request: Request) -> Response:
+        return _response(look_reply(request.scope["path"], gauge.read(), gauge.waiting, _query(request)))
 
     async def refuse(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestError)
@@ -87,7 +87,7 @@ def _create_app(gauge: Gauge, handler: Callable[[Endpoint], Handler], tokens: in
     app = Starlette(
         routes=[
             *(Route(path, handler(endpoint), methods=methods) for path, endpoint in ENDPOINTS.items()),
-            Route(STATS_PATH, stats, methods=methods),
+            *(Route(path, look, methods=methods) for path in LOOKS),
         ],
         exception_handlers={RequestError: refuse, 404: refuse_path, 405: refuse_method},
         lifespan=lifespan,

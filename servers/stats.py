@@ -52,7 +52,7 @@ requests. -1 in waiting and collected_ns: it does not tell them."""
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a server counted. Requests for /stats, and those refused as 400, 404 or 405, are not counted.
+    """What a server counted. Requests for /stats and /metrics, and those refused as 400, 404 or 405, are not counted.
 
     Attributes:
         in_flight: requests that an endpoint works on now.
@@ -108,6 +108,12 @@ class StatsFile:
             workers=fields[_WORKERS],
             limit=None if limit == _NO_LIMIT else limit,
         )
+
+    @property
+    def waiting(self) -> int | None:
+        """Requests that wait in the server to be worked on; None where it does not tell."""
+        waiting = self._fields[_WAITING]
+        return None if waiting == _NOT_TOLD else waiting
 
     def reset_peak(self) -> None:
         """Begin a new peak. Exact only while no request begins; meant for the pause between two runs."""

@@ -19,10 +19,15 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from servers.errors import RequestError
+from servers.metrics import exposition
 from servers.stats import Counters
 
 METHODS: Final = ("GET", "HEAD", "POST")
 STATS_PATH: Final = "/stats"
+METRICS_PATH: Final = "/metrics"
+LOOKS: Final = (STATS_PATH, METRICS_PATH)
+"""The paths at which a server tells what it counted."""
+
 POOL_SIZE: Final = 20
 """Places in the pool of /downstream, in each process."""
 
@@ -216,36 +221,38 @@ ENDPOINTS: Final = {
         Endpoint("/downstream", _downstream, Parameter("ms", default=100, maximum=600_000)),
     )
 }
-"""Every endpoint but /stats, which is no work and therefore answered outside the gauge."""
+"""Every endpoint but `LOOKS`, which are no work and therefore answered outside the gauge."""
 
 
 def find(path: str, method: str, endpoints: Mapping[str, Endpoint] = ENDPOINTS) -> Endpoint | None:
-    """The endpoint that a request is for; None for /stats.
+    """The endpoint that a request is for; None for one of `LOOKS`.
 
     Raises:
         RequestError: 404 for an unknown path, 405 for a method that is not accepted.
     """
     endpoint = endpoints.get(path)
-    if endpoint is None and path != STATS_PATH:
+    if endpoint is None and path not in LOOKS:
         raise not_found()
     if method not in METHODS:
         raise method_not_allowed()
     return endpoint
 
 
-def stats_reply(counters: Counters, query: str) -> Reply:
-    """The answer of /stats.
+def look_reply(path: str, counters: Counters, waiting: int | None, query: str) -> Reply:
+    """The answer of one of `LOOKS`; `waiting` is how many requests wait in the server, None where it does not tell.
 
     Raises:
         RequestError: 400, on any parameter.
     """
-    parse_query(STATS_PATH, None, query)
+    parse_query(path, None, query)
+    if path == METRICS_PATH:
+        return Reply(*exposition(counters, waiting))
     return Reply(document(asdict(counters)), JSON)
 
 
 def not_found() -> RequestError:
     """What an unknown path gets."""
-    return RequestError(404, f"paths here: {' '.join((*ENDPOINTS, STATS_PATH))}")
+    return RequestError(404, f"paths here: {' '.join((*ENDPOINTS, *LOOKS))}")
 
 
 def method_not_allowed() -> RequestError:

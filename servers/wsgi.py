@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from servers.errors import RequestError
 from servers.stats import Gauge
 from servers.waiting import Blocking
-from servers.work import Reply, find, refusal, stats_reply
+from servers.work import Reply, find, look_reply, refusal
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -25,9 +25,12 @@ def create_app(gauge: Gauge | None = None) -> WSGIApplication:
 
     def reply_to(environ: WSGIEnvironment) -> Reply:
         query = environ.get("QUERY_STRING", "")
-        endpoint = find(environ["PATH_INFO"], environ["REQUEST_METHOD"])
+        path = environ["PATH_INFO"]
+        endpoint = find(path, environ["REQUEST_METHOD"])
         _drain(environ)
-        return stats_reply(counted.read(), query) if endpoint is None else blocking.serve(endpoint, query)
+        if endpoint is None:
+            return look_reply(path, counted.read(), counted.waiting, query)
+        return blocking.serve(endpoint, query)
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:

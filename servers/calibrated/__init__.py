@@ -21,7 +21,7 @@ What it does where another server might do something else:
   which requests are read; the answer names the time without it, its Server-Timing the time with it, as planned.
 - `/mixed` waits as `/sleep` does and no more: what it computes is computed once and kept.
 - `/downstream` takes a slot of the limit, and in it one of the pool. `/block` and `/cpu` hold the whole loop,
-  `/thread`, `/json` and `/stats` take no time: none of them takes a slot.
+  `/thread`, `/json`, `/stats` and `/metrics` take no time: none of them takes a slot.
 - What was begun is worked on to its end, whether or not the client still waits: its slot is not free before.
 - Requests that come while one of the same connection is worked on wait their turn, and are answered in order.
 - Work ends on time inside a standstill, but is answered, and its slot handed over, at the standstill's end.

@@ -9,7 +9,19 @@ from urllib.parse import unquote
 
 from servers.calibrated.response import render
 from servers.calibrated.settings import NS_PER_MS, NS_PER_S, Settings
-from servers.work import ENDPOINTS, STATS_PATH, Endpoint, Parameter, Reply, Wait, Waited, advance, find, parse_query
+from servers.work import (
+    ENDPOINTS,
+    METRICS_PATH,
+    STATS_PATH,
+    Endpoint,
+    Parameter,
+    Reply,
+    Wait,
+    Waited,
+    advance,
+    find,
+    parse_query,
+)
 
 SLEEP_PATH: Final = "/sleep"
 RESET: Final = Parameter("reset", default=0, maximum=1)
@@ -21,16 +33,19 @@ class Task:
     """One target, read. Compared by identity, which is quick: a target's task is kept.
 
     Attributes:
-        endpoint: What to do; None for /stats.
+        endpoint: What to do; None for /stats and /metrics.
         value: The value of its parameter.
-        begins: What the work begins with, a wait or at once the reply; None for /stats, and for work that spins.
+        begins: What the work begins with, a wait or at once the reply; None for /stats and /metrics, and for work that
+            spins.
         length_ns: How long the wait is.
+        metrics: Whether it is /metrics.
     """
 
     endpoint: Endpoint | None
     value: int
     begins: Wait | Reply | None = None
     length_ns: int = 0
+    metrics: bool = False
 
 
 class Targets:
@@ -57,7 +72,10 @@ class Targets:
             RequestError: 404, 405 or 400; it says what is accepted.
         """
         path, _, query = target.decode("latin-1").partition("?")
-        endpoint = find(unquote(path), method.decode("latin-1"), self._endpoints)
+        path = unquote(path)
+        endpoint = find(path, method.decode("latin-1"), self._endpoints)
+        if path == METRICS_PATH:
+            return Task(None, parse_query(METRICS_PATH, None, query), metrics=True)
         if endpoint is None:
             return Task(None, parse_query(STATS_PATH, RESET, query))
         value = endpoint.value(query)

@@ -6,7 +6,7 @@ import asyncio
 import random
 import socket
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import IntEnum
 from heapq import heappop, heappush
 
@@ -20,6 +20,7 @@ from servers.calibrated.settings import NS_PER_MS, Settings, concurrency_limit
 from servers.calibrated.stats import Counters
 from servers.calibrated.timetable import NEVER_NS, Slots, Standstills, Unlimited
 from servers.errors import RequestError
+from servers.metrics import exposition
 from servers.stats import Gauge
 from servers.work import JSON, POOL_SIZE, Endpoint, Reply, Wait, advance, document, refusal
 
@@ -119,6 +120,9 @@ class Server:
         task = self._targets.read(request.target, request.method)
         if isinstance(task.begins, Wait):
             self._work(connection, request, task, pooled=task.begins.pooled)
+        elif task.metrics:
+            counted = replace(self._gauge.read(), limit=self._limit)
+            self._at_once(connection, request, Reply(*exposition(counted, self._waiting)))
         elif task.endpoint is None:
             self._at_once(connection, request, Reply(document(self.stats()), JSON))
             if task.value:
@@ -252,6 +256,10 @@ class Server:
         return min(self._pending, self._settings.limit or self._pending)
 
     @property
+    def _limit(self) -> int | None:
+        return concurrency_limit(self._settings.limit, self._settings.connections)
+
+    @property
     def _waiting(self) -> int:
         return self._pending - self._in_flight
 
@@ -267,7 +275,7 @@ class Server:
         return {
             "server": "calibrated",
             **asdict(self._gauge.read()),
-            "limit": concurrency_limit(self._settings.limit, self._settings.connections),
+            "limit": self._limit,
             "waiting": self._waiting,
             "peak_waiting": counters.peak_waiting,
             "shed": counters.shed,

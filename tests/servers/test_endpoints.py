@@ -9,10 +9,14 @@ import time
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from servers.process import RunningServer
-from servers.work import ENDPOINTS, MIXED_STEPS, STATS_PATH, integer_steps
+from servers.work import ENDPOINTS, LOOKS, METRICS_PATH, MIXED_STEPS, STATS_PATH, integer_steps
 from tests.servers.support import ask
+
+UNMEASURED = {"node", "spring"}
+"""Profiles in other languages: they have no /metrics."""
 
 
 @pytest.mark.parametrize("path", ["/sleep", "/block"])
@@ -80,6 +84,31 @@ def test_stats_does_not_count_itself(server: RunningServer) -> None:
     assert after["workers"] == (server.instance.processes or 1)
 
 
+def test_metrics_are_the_counters_whichever_process_answers(server: RunningServer) -> None:
+    if server.instance.profile.name in UNMEASURED:
+        assert ask(server, METRICS_PATH).status == 404
+        return
+    before = scrape(server)["loadrig_server_requests_total"]
+    for _ in range(5):
+        ask(server, "/json")
+    for _ in range(4):
+        figures = scrape(server)
+        assert figures["loadrig_server_requests_total"] == before + 5
+        assert figures["loadrig_server_in_flight"] == 0
+        assert figures["loadrig_server_peak_in_flight"] >= 1
+        assert figures["loadrig_server_workers"] == server.instance.processes
+        assert figures.get("loadrig_server_concurrency_limit") == server.instance.concurrency_limit
+    tells_waiting = server.instance.profile.name in {"threads", "calibrated"}
+    assert ("loadrig_server_waiting" in figures) == tells_waiting
+
+
+def scrape(server: RunningServer) -> dict[str, float]:
+    answer = ask(server, METRICS_PATH)
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    families = text_string_to_metric_families(answer.text)
+    return {sample.name: sample.value for family in families for sample in family.samples}
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -128,7 +157,8 @@ def test_parameter_where_none_is_taken(server: RunningServer, path: str) -> None
 def test_unknown_path_gets_the_paths_there_are(server: RunningServer, path: str) -> None:
     answer = ask(server, path)
     assert answer.status == 404
-    assert answer.text == f"paths here: {' '.join([*ENDPOINTS, STATS_PATH])}\n"
+    looks = [STATS_PATH] if server.instance.profile.name in UNMEASURED else LOOKS
+    assert answer.text == f"paths here: {' '.join([*ENDPOINTS, *looks])}\n"
 
 
 @pytest.mark.parametrize("path", ["/json", STATS_PATH])
