@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from loadgen.errors import LoadgenError
-from rig.tasks.cost import check_cost_plan
-from rig.tasks.kinds import Kind
-from rig.tasks.work import Work
 from scenarios.errors import ScenarioError
 from scenarios.scenario import Ask, Entry, Load, Predicted, Published, Scenario, Step, Tasks
 from servers.catalog import Instance, Profile, parse_spec
-from servers.errors import RuntimeMissing, ServersError
+from servers.errors import RuntimeMissing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +24,11 @@ class Choice:
         """The scenario as it was chosen, of the profiles in the catalog.
 
         Raises:
-            ScenarioError: it has no step with what was chosen, or one of its steps names what there is not.
+            ScenarioError: it has no step with what was chosen.
             servers.errors.UsageError: there is no such profile.
         """
         for spec in self.profiles:
             parse_spec(spec, catalog)
-        for step in scenario.steps:
-            _check_names(scenario.name, step, catalog)
         loads = any(isinstance(step, Load) for step in scenario.steps)
         if self.n is not None and not loads:
             raise ScenarioError(f"--n is not accepted by {scenario.name}: it fires no load")
@@ -61,23 +55,6 @@ class Choice:
             concurrency = self.n if burst else min(step.concurrency, self.n)
             step = replace(step, n=self.n, concurrency=concurrency, entries=entries)
         return step
-
-
-def _check_names(scenario: str, step: Step, catalog: Mapping[str, Profile]) -> None:
-    """Before anything is measured: what is misspelt is a mistake, and not left out as a missing runtime is."""
-    specs = [entry.spec for entry in step.entries]
-    try:
-        if isinstance(step, Load | Ask):
-            for spec in specs:
-                parse_spec(spec, catalog)
-        elif isinstance(step, Tasks):
-            Work.parse(step.work)
-            for spec in specs:
-                Kind.parse(spec)
-        else:
-            check_cost_plan(step.counts, specs, step.rounds)
-    except (ServersError, LoadgenError) as error:
-        raise ScenarioError(f"{scenario}: {error}") from None
 
 
 def _of_another_size(entry: Entry) -> Entry:

@@ -46,8 +46,7 @@ def _check(step: Step, catalog: Mapping[str, Profile]) -> None:
         check_cost(step)
         return
     for entry in step.entries:
-        if entry.spec.partition(":")[0] in catalog:
-            parse_spec(entry.spec, catalog)
+        parse_spec(entry.spec, catalog)  # what is misspelt is not left out, as a missing runtime is
     if isinstance(step, Load):
         plan_of(step, "http://127.0.0.1")
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from rig.scenario.choice import Choice
+from rig.scenario.steps import check_steps
 from scenarios.load import load, names
 from servers.catalog import PROFILES
 from tests.rig.support import RUN_SCHEMA, Place, interrupt
@@ -238,13 +238,19 @@ def test_none_left_is_exit_3_with_the_reason(without_node: Place) -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ('[ask]\npath = "/thread"\n[[profiles]]\nspec = "asnyc"', "mine: no profile 'asnyc', did you mean async?"),
+        (
+            '[ask]\npath = "/thread"\n[[profiles]]\nspec = "asnyc"',
+            "mine.toml: /thread, asked once: no profile 'asnyc', did you mean async?",
+        ),
         (
             '[tasks]\nwork = "sleep:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "pol:3"',
-            "mine: no executor 'pol:3', did you mean pool?",
+            "mine.toml: 1 tasks of sleep:1ms: no executor 'pol:3', did you mean pool?",
         ),
-        ('[tasks]\nwork = "nap:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "asyncio"', "mine: work 'nap:1ms' is not"),
-        ('[thread_cost]\ncounts = 1\n[[thread_cost.on]]\nkind = "threds"', "mine: kind 'threds' is not accepted"),
+        ('[tasks]\nwork = "nap:1ms"\ntasks = 1\n[[tasks.on]]\nexecutor = "asyncio"', "work 'nap:1ms' is not"),
+        (
+            '[thread_cost]\ncounts = 1\n[[thread_cost.on]]\nkind = "threds"',
+            "mine.toml: 1 of each: kind 'threds' is not accepted",
+        ),
     ],
 )
 def test_name_misspelt_in_a_file_is_misuse(place: Place, tmp_path: Path, step: str, says: str) -> None:
@@ -258,7 +264,7 @@ def test_name_misspelt_in_a_file_is_misuse(place: Place, tmp_path: Path, step: s
 
 @pytest.mark.parametrize("name", names())
 def test_scenarios_name_nothing_that_there_is_not(name: str) -> None:
-    assert Choice().applied(load(name), PROFILES) == load(name)
+    check_steps(load(name), PROFILES)
 
 
 @pytest.mark.parametrize(
