@@ -54,8 +54,8 @@ def find(reading: Reading) -> Finding | None:
         known = f", and {use.lost_requests:,} requests with them" if use.lost_requests else ""
         reasons.append(f"{use.lost_workers} of its {use.workers} workers ended before they had told what came{known}")
         facts |= {"lost_workers": use.lost_workers, "lost_requests": use.lost_requests}
-    starved = count_of(refused) - capped - use.lost_requests
-    if starved:
+    starved -= use.lost_requests
+    if starved > 0:
         reasons.append(f"{starved:,} requests found no free descriptor or port on this machine")
         facts["out_of_descriptors_or_ports"] = starved
     before = len(reasons)
@@ -88,7 +88,7 @@ def find(reading: Reading) -> Finding | None:
     if not reasons:
         return None
     hint = ""
-    if len(reasons) > before and use.on_this_machine and use.workers < evidence.cpus and len(samples) > 1:
+    if len(reasons) > before and use.on_this_machine and use.workers < evidence.cpus and evidence.concurrency != 1:
         hint = f" --workers {evidence.cpus} shares the load out over {evidence.cpus} cores."
     return Finding(
         cause="client",
