@@ -45,6 +45,7 @@ class LoadOptions:
     slo: tuple[str, ...] = ()
     workers: str = "1"
     scheduler: str | None = None
+    redact: tuple[str, ...] = ()
 
     def plan(self, target: Target) -> Plan:
         """The plan for a target.
@@ -66,6 +67,7 @@ class LoadOptions:
             objectives=tuple(parse_objective(text) for text in self.slo),
             workers=self._workers(),
             scheduler=self.scheduler,
+            redact=self.redact,
         )
 
     def workload(self) -> Workload:

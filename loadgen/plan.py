@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from loadgen.errors import UsageError
 from loadgen.objective import Objective
+from loadgen.redaction import Redaction
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
 __all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Stage", "Target", "Workload", "parse_header"]
@@ -153,8 +154,11 @@ class Plan:
     """Processes on this machine that share the load."""
     scheduler: str | None = None
     """Of a Dask cluster whose workers share the load, as tcp://HOST:PORT."""
+    redact: tuple[str, ...] = ()
+    """Names whose values are not written anywhere. See `loadgen.redaction`."""
 
     def __post_init__(self) -> None:
+        Redaction(self.redact)
         if self.runs < 1:
             raise UsageError(f"{self.runs} runs are not accepted: --runs takes 1 or more")
         if self.warmup < 0:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
-from typing import IO, Final, Literal
+from typing import IO, Any, Final, Literal
 
 from loadgen.samples import COLUMNS, Samples
 
-Form = Literal["csv", "csv-with-server-timing", "parquet"]
+Form = Literal["csv", "csv-with-server-timing", "run-folder", "run-folder-with-server-timing", "parquet"]
 
 FRAME: Final = struct.Struct("<qqq")
 """Before each lot of rows: the run's number, how many rows, and how many bytes of names of the server's own figures.
@@ -23,12 +23,12 @@ Then follow these names, parted by blanks, the columns in the order of COLUMNS, 
 class Spool:
     """Writes rows to a file. Trouble with that ends nothing: it is kept until `close`."""
 
-    def __init__(self, file: IO[str], form: Form) -> None:
-        """Over an open file, whose rest is left to the spool until it is closed."""
+    def __init__(self, file: IO[Any], form: Form, profile: str = "") -> None:
+        """Over an open file, whose rest is left to the spool until it is closed; a run folder's rows have a profile."""
         file.flush()
         self._name = file.name
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadgen.spooler", form],
+            [sys.executable, "-m", "loadgen.spooler", form, profile],
             stdin=subprocess.PIPE,
             stdout=file.fileno(),
             stderr=subprocess.PIPE,

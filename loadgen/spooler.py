@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from loadgen.parquet import parquet_writer
 from loadgen.samples import COLUMNS, Samples
 from loadgen.spool import FRAME
-from loadgen.store import DTYPES, csv_rows
+from loadgen.store import DTYPES, csv_rows, gzip_member
 
 _NICENESS: Final = 5
 """Behind the engine, and not so far behind that on a busy machine the engine would come to wait for it."""
@@ -54,9 +54,23 @@ def _csv_writer(target: BinaryIO, *, server_timing: bool = False) -> Iterator[Wr
     text.flush()
 
 
+@contextlib.contextmanager
+def _run_folder_writer(target: BinaryIO, *, server_timing: bool = False) -> Iterator[Write]:
+    profile = sys.argv[2]
+    with gzip_member(target) as text:
+        writer = csv.writer(text, lineterminator="\n")
+
+        def write(run: int, first: int, samples: Samples) -> None:
+            writer.writerows((profile, *row) for row in csv_rows(run, samples, first, server_timing=server_timing))
+
+        yield write
+
+
 _WRITERS: Final[Mapping[str, Callable[[BinaryIO], AbstractContextManager[Write]]]] = {
     "csv": _csv_writer,
     "csv-with-server-timing": partial(_csv_writer, server_timing=True),
+    "run-folder": _run_folder_writer,
+    "run-folder-with-server-timing": partial(_run_folder_writer, server_timing=True),
     "parquet": parquet_writer,
 }
 

@@ -1,4 +1,4 @@
-"""The command `rig`: lists the server profiles, serves one, compares several."""
+"""The command `rig`: lists the server profiles, serves one, compares several, and shows again what it kept of that."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rig.build_cli import build, build_first
 from rig.compare_cli import COMPARE_EXAMPLES, compare
 from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
+from rig.runs_cli import RERUN_EXAMPLES, rerun, runs, show
 from rig.tasks.errors import TasksError
 from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
 from servers.errors import ProgramError, RuntimeMissing, ServersError, StartError
@@ -85,6 +86,9 @@ app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
 app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
+app.command()(runs)
+app.command()(show)
+app.command(epilog=RERUN_EXAMPLES, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(rerun)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,17 +9,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from loadgen.explain import Finding
 from loadgen.plan import Plan
 from loadgen.runner import WARMUP, Run, Session
+from loadgen.summary import in_ms
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
 
 if TYPE_CHECKING:
     from loadgen.progress import ProgressLine
+    from loadgen.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class Measured:
             for run in self._whole_runs
             if run.summary.ok
         ]
-        known = [value for value in values if value is not None]
-        return median(known) / 1e6 if known else None
+        known = [in_ms(value) for value in values if value is not None]
+        return median(known) if known else None
 
     @property
     def median_late(self) -> float | None:
@@ -87,10 +90,13 @@ class Comparison:
         measured: one entry a profile, in the order given; each fills as `runs` goes on.
     """
 
-    def __init__(self, instances: Sequence[Instance], make_plan: Callable[[str], Plan]) -> None:
-        """`make_plan` gives the plan for a server's base URL."""
+    def __init__(
+        self, instances: Sequence[Instance], make_plan: Callable[[str], Plan], folder: RunFolder | None = None
+    ) -> None:
+        """`make_plan` gives the plan for a server's base URL; `folder` gets the logs, and rows too many to be kept."""
         self._instances = instances
         self._make_plan = make_plan
+        self._folder = folder
         self._stack = ExitStack()
         self._sides: list[_Side] = []
         self.measured: list[Measured] = []
@@ -103,12 +109,16 @@ class Comparison:
             loadgen.errors.UsageError: the plan does not fit this machine.
         """
         try:
-            servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+            servers = [
+                self._stack.enter_context(spawn(instance, log_path=self._log_path(number, instance)))
+                for number, instance in enumerate(self._instances, 1)
+            ]
             for instance, server in zip(self._instances, servers, strict=True):
                 server.wait_ready()
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
-                session = self._stack.enter_context(Session(plan))
+                take_rows = None if self._folder is None else self._folder.taker(instance.spec)
+                session = self._stack.enter_context(Session(plan, take_rows=take_rows))
                 self._sides.append(_Side(measured, server, session))
                 self.measured.append(measured)
         except BaseException:
@@ -146,6 +156,9 @@ class Comparison:
             if not side.reported_dead and not side.server.alive():
                 side.reported_dead = True
                 yield side.server
+
+    def _log_path(self, number: int, instance: Instance) -> Path | None:
+        return None if self._folder is None else self._folder.log_path(number, instance.spec)
 
     def _order(self, *, sequential: bool) -> list[tuple[int, _Side]]:
         plan = self._sides[0].measured.plan

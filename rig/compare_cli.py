@@ -15,7 +15,7 @@ import typer
 from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
-from loadgen.errors import UsageError
+from loadgen.errors import FolderError, UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from rig.build_cli import build_first
@@ -23,6 +23,7 @@ from rig.options import Config
 
 if TYPE_CHECKING:
     from rig.compare import Comparison, Measured
+    from rig.runs.saving import Saving
     from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
@@ -56,6 +57,11 @@ Ready = Annotated[
 SamplesFile = Annotated[
     Path | None,
     typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
+]
+
+Save = Annotated[
+    bool | None,
+    typer.Option("--save/--no-save", help="Keep all in a new folder; see rig runs. Default: where that is possible."),
 ]
 
 
@@ -97,6 +103,10 @@ def compare(
     output: opt.Output = None,
     samples: SamplesFile = None,
     quiet: opt.Quiet = False,
+    save: Save = None,
+    runs_dir: opt.RunsDir = None,
+    name: opt.RunName = None,
+    redact: opt.Redact = None,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -132,11 +142,13 @@ def compare(
         server_timing=server_timing,
         slo=tuple(slo or ()),
         workers=workers,
+        redact=tuple(redact or ()),
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
+    from rig.runs.saving import Saving, open_folder
 
     instances = _instances(profile or [], cmd or [], ready, config)
     check_capacity(plan)  # as the options and specs: found out before a server starts
@@ -147,15 +159,26 @@ def compare(
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")))
+        folder = None
+        if save is not False:
+            try:
+                folder = stack.enter_context(open_folder(instances, plan, runs_dir, name))
+            except FolderError as error:
+                if save or runs_dir is not None:
+                    raise
+                tell(f"rig: nothing will be kept: {error}, or say --no-save")
+        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")), folder)
         stack.enter_context(comparison)
-        interrupted = _carry_out(comparison, sequential=sequential)
+        saving = None if folder is None else Saving(folder, comparison.measured)
+        interrupted = _carry_out(comparison, saving, sequential=sequential)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         _print(comparison.measured, out, output_format, quiet=quiet)
         if samples is not None and samples_file is not None:
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
             _write_evidence(comparison.measured, samples)
+        if saving is not None and (line := saving.finish(complete=not interrupted, quiet=quiet)):
+            tell(f"rig: {line}")
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     measured = [run for entry in comparison.measured for run in entry.runs]
@@ -178,7 +201,7 @@ def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None,
     return [*(parse_spec(spec, profiles) for spec in specs), *(parse_spec(name, of_commands) for name in of_commands)]
 
 
-def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
+def _carry_out(comparison: Comparison, saving: Saving | None, *, sequential: bool) -> bool:
     """Carries the runs out; returns whether that was interrupted."""
     with ExitStack() as stack:
         progress = None
@@ -192,6 +215,8 @@ def _carry_out(comparison: Comparison, *, sequential: bool) -> bool:
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
                 _report_dead(comparison)
+                if saving is not None:
+                    saving.keep()
                 if run.interrupted:
                     return True
         except KeyboardInterrupt:  # between two runs

@@ -10,6 +10,7 @@ from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.store import csv_header, csv_rows
+from rig.columns import aligned
 from rig.compare import Measured
 from rig.difference import difference
 from servers.catalog import Instance
@@ -50,7 +51,7 @@ def table(measured: Sequence[Measured]) -> Iterator[str]:
         ]
         late = _with_difference(entry.median_late, base.median_late, entry is base)
         rows.append([entry.instance.spec, *figures, late, limited_by(entry.findings)])
-    yield from _aligned(rows)
+    yield from aligned(rows)
 
 
 def sentences(measured: Sequence[Measured]) -> Iterator[str]:
@@ -67,6 +68,7 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
         "profiles": [
             {
                 "profile": entry.instance.spec,
+                "server": entry.instance.profile.server,
                 "args": entry.instance.args,
                 "limits": entry.instance.limits,
                 "limited_by": limited_by(entry.findings),
@@ -108,7 +110,7 @@ def profile_list(profiles: Iterable[Profile]) -> Iterator[str]:
         yield f"{profile.name}  ({profile.server})"
         yield f"    {limits_line(profile.limits(defaults))}"
         yield from _runtime_missing(profile)
-        yield from _aligned(
+        yield from aligned(
             [
                 [f"    {knob.name}={spoken(knob.default)}", f"{knob.meaning}; {knob.kind.accepts}"]
                 for knob in profile.knobs
@@ -155,12 +157,3 @@ def _with_difference(value: float | None, base: float | None, is_base: bool) -> 
     if is_base or base is None:
         return str(shown)
     return f"{shown} ({shown - int(base + 0.5):+d})"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as columns, two spaces apart."""
-    if not rows:
-        return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -12,13 +11,11 @@ from loadgen.explain import Finding
 from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.plan import Plan
+from loadgen.redaction import Redaction
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Second, Summary, Times
+from loadgen.summary import Second, Summary, Times, in_ms
 
 SCHEMA: Final = "loadgen/1"
-
-_SECRET: Final = re.compile(r"auth|cookie|token|secret|password|api-?key|session", re.IGNORECASE)
-"""Names of headers whose values do not leave this process."""
 
 
 def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
@@ -33,12 +30,12 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    """What was asked for. Secrets in headers are left out."""
-    target, workload = plan.target, plan.workload
+    """What was asked for. Secrets are left out."""
+    target, workload, redaction = plan.target, plan.workload, Redaction(plan.redact)
     return {
-        "url": target.url,
+        "url": redaction.text(target.url),
         "method": target.method,
-        "headers": [[name, "(redacted)" if _SECRET.search(name) else value] for name, value in target.headers],
+        "headers": redaction.headers(target.headers),
         "body_bytes": len(target.body),
         "requests": workload.requests,
         "concurrency": workload.concurrency,
@@ -108,6 +105,7 @@ def run_data(run: Run, plan: Plan) -> dict[str, Any]:
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
         "bytes_in": summary.bytes_in,
         "server_timing": server_timing_data(summary),
+        "with_server_timing": summary.with_server_timing,
         "trusted": run.trusted,
         "interrupted": run.interrupted,
         "seconds": [second_data(second) for second in summary.seconds],
@@ -175,8 +173,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
 
 
 def _ms(ns: float | None) -> float | None:
-    """Milliseconds to the microsecond."""
-    return None if ns is None else round(ns / NS_PER_MS, 3)
+    return None if ns is None else in_ms(ns)
 
 
 def _version(distribution: str) -> str | None:

@@ -300,6 +300,7 @@ COMPARISON_SCHEMA: Final = _closed(
         "minItems": 1,
         "items": _closed(
             profile={"type": "string"},
+            server={"type": "string", "minLength": 1},
             args={"type": "string"},
             limits={"type": "string", "minLength": 1},
             limited_by={"type": "string", "minLength": 1},
