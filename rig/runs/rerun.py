@@ -21,12 +21,13 @@ def arguments_again(command: Sequence[str], more: Sequence[str]) -> list[str]:
     Raises:
         UsageError: something else that was not kept is needed.
     """
-    given = [_name(word) for option, word in _pairs(more) if option in _HEADER]
+    given = [_name(word).lower() for option, word in _pairs(more) if option in _HEADER]
     kept = []
     for option, word in _pairs(command[1:]):
         if option in _HEADER and REDACTED in word:
-            if _name(word) not in given:
-                raise UsageError(f"the value of {_name(word, as_is=True)} was not kept: give it, as in -H '{word}'")
+            if _name(word).lower() not in given:
+                name = _name(word)
+                raise UsageError(f"the value of {name} was not kept: give it again, as -H '{name}: ...' behind the run")
         elif REDACTED in word:
             raise UsageError(f"{word!r} was not kept as it was, and cannot be sent again")
         elif option not in _WITH_VALUE and word not in _ALONE:
@@ -50,6 +51,5 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield "", word
 
 
-def _name(header: str, *, as_is: bool = False) -> str:
-    name = header.partition(":")[0].strip()
-    return name if as_is else name.lower()
+def _name(header: str) -> str:
+    return header.partition(":")[0].strip()
