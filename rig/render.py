@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
+from loadgen.redaction import Redaction
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.render.hgrm import hgrm_lines
@@ -61,8 +62,8 @@ def sentences(measured: Sequence[Measured]) -> Iterator[str]:
 
 
 def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
-    """The JSON object of a comparison."""
-    return {
+    """The JSON object of a comparison. Secrets are left out."""
+    data = {
         "schema": SCHEMA,
         "environment": environment_data(),
         "profiles": [
@@ -81,6 +82,8 @@ def comparison_data(measured: Sequence[Measured]) -> dict[str, Any]:
         ],
         "comparisons": [_difference_data(measured[0], entry) for entry in measured[1:]],
     }
+    redacted: dict[str, Any] = Redaction(measured[0].plan.redact).data(data)
+    return redacted
 
 
 def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
@@ -91,9 +94,10 @@ def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
     """One row a request, in the order of `rows_header`."""
     for entry in measured:
+        spec = Redaction(entry.plan.redact).text(entry.instance.spec)
         for run in entry.runs:
             for row in csv_rows(run.number, run.samples, server_timing=entry.plan.server_timing):
-                yield (entry.instance.spec, *row)
+                yield (spec, *row)
 
 
 def percentile_blocks(measured: Sequence[Measured]) -> Iterator[str]:

@@ -30,7 +30,7 @@ LEAST_KEPT = 50
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("samples", "runner"):
+    for module in ("samples", "schedule"):
         monkeypatch.setattr(f"loadgen.{module}.MOST_KEPT", MOST_KEPT)
     monkeypatch.setattr("loadgen.samples._WINDOW", WINDOW)
     monkeypatch.setattr("loadgen.keeper._LEAST_KEPT", LEAST_KEPT)
