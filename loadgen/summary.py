@@ -15,7 +15,7 @@ NS_PER_S = 1_000_000_000
 
 
 def in_ms(ns: float) -> float:
-    """Milliseconds to the microsecond: what all forms of output give, so that they agree with each other."""
+    """Milliseconds to the microsecond: what all forms of output are made from, so that they agree with each other."""
     return round(ns / NS_PER_MS, 3)
 
 

@@ -19,6 +19,7 @@ import jsonschema
 import pytest
 
 from loadgen.errors import DataError, UsageError
+from loadgen.summary import in_ms
 from rig.runs.listing import find
 from rig.runs.rerun import arguments_again
 from rig.runs.saved import SavedRun, load
@@ -149,7 +150,7 @@ def test_rows_are_read_back(kept: Kept) -> None:
     for profile in kept.run.profiles:
         assert [run.number for run in profile.runs] == [1, 2]
         for run in profile.runs:
-            assert round(int(run.samples.done.max()) / 1e6, 3) == run.data["wall_ms"]
+            assert in_ms(int(run.samples.done.max())) == run.data["wall_ms"]
             assert run.samples.ok.sum() == run.data["ok"]
             assert run.samples.server_timing.keys() == {"work"}
 
