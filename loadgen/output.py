@@ -21,6 +21,7 @@ from loadgen.render.document import document
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.runner import Run, TakeRows
 from loadgen.samples import MOST_KEPT, Samples
+from loadgen.saving import FolderSink
 from loadgen.spool import Form, Spool
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns, json_data
 
@@ -167,7 +168,7 @@ class ParquetSink(_RowSink):
 
 def take_rows(sinks: Iterable[Sink]) -> TakeRows | None:
     """What hands the rows of a run that lasts to those of the sinks that want them; None where none does."""
-    takers = [sink for sink in sinks if isinstance(sink, _RowSink)]
+    takers = [sink for sink in sinks if isinstance(sink, _RowSink | FolderSink)]
 
     def take(run: int, samples: Samples) -> None:
         for sink in takers:

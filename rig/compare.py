@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,14 @@ from loadgen.explain import Finding
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
 from loadgen.runner import WARMUP, Run, Session
+from loadgen.summary import in_ms
 from rig.watched import watched
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
 
 if TYPE_CHECKING:
     from loadgen.progress import ProgressLine
+    from loadgen.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Measured:
             for run in self._whole_runs
             if run.summary.ok
         ]
-        known = [value for value in values if value is not None]
-        return median(known) / 1e6 if known else None
+        known = [in_ms(value) for value in values if value is not None]
+        return median(known) if known else None
 
     @property
     def median_late(self) -> float | None:
@@ -90,12 +93,21 @@ class Comparison:
     """
 
     def __init__(
-        self, instances: Sequence[Instance], make_plan: Callable[[str], Plan], *, resources: bool = False
+        self,
+        instances: Sequence[Instance],
+        make_plan: Callable[[str], Plan],
+        *,
+        resources: bool = False,
+        folder: RunFolder | None = None,
     ) -> None:
-        """`make_plan` gives the plan for a server's base URL; `resources`: they are looked at while runs last."""
+        """`make_plan` gives the plan for a server's base URL.
+
+        `resources`: they are looked at while runs last. `folder` gets the logs, and rows too many to be kept.
+        """
         self._resources = resources
         self._instances = instances
         self._make_plan = make_plan
+        self._folder = folder
         self._stack = ExitStack()
         self._sides: list[_Side] = []
         self.measured: list[Measured] = []
@@ -109,12 +121,17 @@ class Comparison:
         """
         try:
             sampler = self._stack.enter_context(Sampler()) if self._resources else None
-            servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+            servers = [
+                self._stack.enter_context(spawn(instance, log_path=self._log_path(number, instance)))
+                for number, instance in enumerate(self._instances, 1)
+            ]
             for instance, server in zip(self._instances, servers, strict=True):
                 server.wait_ready()
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
-                session = self._stack.enter_context(Session(plan, sampler=sampler, watched=watched(server)))
+                take_rows = None if self._folder is None else self._folder.taker(instance.spec)
+                session = Session(plan, take_rows=take_rows, sampler=sampler, watched=watched(server))
+                self._stack.enter_context(session)
                 self._sides.append(_Side(measured, server, session))
                 self.measured.append(measured)
         except BaseException:
@@ -152,6 +169,9 @@ class Comparison:
             if not side.reported_dead and not side.server.alive():
                 side.reported_dead = True
                 yield side.server
+
+    def _log_path(self, number: int, instance: Instance) -> Path | None:
+        return None if self._folder is None else self._folder.log_path(number, instance.spec)
 
     def _order(self, *, sequential: bool) -> list[tuple[int, _Side]]:
         plan = self._sides[0].measured.plan

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from loadgen.summary import NS_PER_MS
-from rig.render import aligned
+from rig.columns import aligned
 from rig.scenario.judge import Seen
 from rig.scenario.loads import LoadOutcome, seen_runs
 from rig.scenario.outcome import Outcome, spoken_published

@@ -14,8 +14,9 @@ from loadgen.render.document import plan_data
 from loadgen.runner import Run
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS, NS_PER_S
+from rig.columns import aligned
 from rig.compare import Comparison, Measured
-from rig.render import aligned, blocks, comparison_data
+from rig.render import blocks, profiles_data
 from rig.scenario.judge import Seen
 from rig.scenario.outcome import Row, row_of
 from rig.turns import carry_out
@@ -52,13 +53,12 @@ class LoadOutcome:
 
     def data(self) -> dict[str, Any]:
         """See `Outcome`."""
-        compared = comparison_data(self.sides)
         shown = [asdict(late) for late in _late_requests(self.sides)] if self.step.shows_resent else None
         return {
             "kind": "load",
             "title": self.step.title,
             "plan": plan_data(self.sides[0].plan),
-            "profiles": compared["profiles"],
+            "profiles": profiles_data(self.sides),
             **({} if shown is None else {"late_requests": shown}),
         }
 
