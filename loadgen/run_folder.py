@@ -3,6 +3,7 @@
     result.json            replaced as a whole after each run; `complete` is true once all is done
     samples.csv.gz         rows of every request, a gzip member a run
     samples.evidence.json  what was seen beside them
+    resources.csv          what server and generator took meanwhile, where that was looked at
     server-<n>-<profile>.log
 
 Trouble with the disk ends nothing: it is kept in `trouble`, the folder stays as it was, and is not complete.
@@ -29,6 +30,8 @@ from loadgen.errors import UsageError
 from loadgen.evidence_file import Key, evidence_data
 from loadgen.explain import Evidence
 from loadgen.redaction import Redaction
+from loadgen.resources.seen import HEADER as RESOURCES_HEADER
+from loadgen.resources.seen import rows as resource_rows
 from loadgen.runner import Run, TakeRows
 from loadgen.samples import Samples
 from loadgen.spool import Spool
@@ -40,6 +43,7 @@ RUNS_DIR: Final = Path("runs")
 RESULT: Final = "result.json"
 SAMPLES: Final = "samples.csv.gz"
 EVIDENCE: Final = "samples.evidence.json"
+RESOURCES: Final = "resources.csv"
 
 _TIME: Final = "%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -146,6 +150,8 @@ class RunFolder:
             if run.tally is None and self.trouble is None:
                 rows = csv_rows(run.number, run.samples, extra=self._extra)
                 self._append((profile, *row) for row in rows)
+            if run.resources is not None and self.trouble is None:
+                self._append_resources(resource_rows(profile, run))
 
     def keep(self, body: dict[str, object], evidence: Iterable[tuple[Key, Evidence]]) -> None:
         """Replaces what was said of the runs so far; their rows must have been added before."""
@@ -198,10 +204,21 @@ class RunFolder:
         member = io.BytesIO()
         with gzip_member(member) as text:
             csv.writer(text, lineterminator="\n").writerows(rows)
-        with (self.path / SAMPLES).open("ab", buffering=0) as file:
+        self._append_bytes(SAMPLES, member.getvalue())
+
+    def _append_resources(self, rows: Iterable[Sequence[object]]) -> None:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if not (self.path / RESOURCES).exists():
+            writer.writerow(RESOURCES_HEADER)
+        writer.writerows(rows)
+        self._append_bytes(RESOURCES, text.getvalue().encode())
+
+    def _append_bytes(self, name: str, data: bytes) -> None:
+        with (self.path / name).open("ab", buffering=0) as file:
             size = file.tell()
             try:
-                rest = member.getbuffer()
+                rest = memoryview(data)
                 while rest:
                     rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from loadgen.errors import DataError
-from loadgen.run_folder import RUNS_DIR, SAMPLES
+from loadgen.run_folder import RESOURCES, RUNS_DIR, SAMPLES
 from loadgen.samples import Samples
 from loadgen.store import CSV_HEADER, EXTRA_COLUMNS, samples_of
 from rig.runs.listing import find
 from rig.runs.result import measured_profiles, read_result
 
-RESOURCES: Final = "resources.csv"
 _HEADER: Final = ("profile", *CSV_HEADER)
 
 Key = tuple[str, int, int]
