@@ -23,7 +23,7 @@ def measure_compare(settings: Settings) -> Section:
     name = f"rig compare {' '.join(arguments)}"
     taken: dict[str, list[float]] = {}
     if find_spec("rig.__main__") is not None:
-        command = [console_command("rig"), "compare", *arguments]
+        command = [console_command("rig"), "compare", "--no-save", *arguments]
 
         def one(_: str) -> float:
             finished = run(command, limit_s=300)

@@ -109,6 +109,10 @@ def fire(
     metrics_port: opt.MetricsPort = None,
     otlp: opt.Otlp = None,
     quiet: opt.Quiet = False,
+    save: Annotated[bool, typer.Option("--save", help="Keep all in a new folder: rig show prints it again.")] = False,
+    runs_dir: opt.RunsDir = None,
+    name: opt.RunName = None,
+    redact: opt.Redact = None,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Fires N requests at the same moment, prints one line a run, and says why."""
@@ -117,12 +121,25 @@ def fire(
     plan = LoadOptions(
         n, concurrency, runs, warmup, pause, preconnect, disable_keepalive, engine, http2, allow_remote, over, timeout,
         connect_timeout, duration, think, rate, arrivals, seed, max_in_flight, tuple(stage or ()),
-        server_timing, tuple(slo or ()), workers, scheduler,
+        server_timing, tuple(slo or ()), workers, scheduler, tuple(redact or ()),
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
+    if not save and (runs_dir is not None or name is not None):
+        raise UsageError("--runs-dir and --name are about a folder to keep the runs in: add --save")
     with ExitStack() as stack:
         metrics, metrics_sinks = _open_metrics(stack, metrics_port, otlp)
         sinks = [*_open_sinks(stack, plan, output_format, output, samples, quiet=quiet), *metrics_sinks]
-        raise typer.Exit(_carry_out(plan, sinks, metrics, note=not quiet, resources=resources))
+        folder = None
+        if save:
+            from loadgen.saving import FolderSink, SaveOptions
+
+            saving = SaveOptions(runs_dir, name)
+            words = [plan.target.host, plan.target.path]
+            folder = stack.enter_context(saving.open("loadgen", "loadgen", words, plan, {}))
+            sinks.append(FolderSink(plan, folder))
+        code = _carry_out(plan, sinks, metrics, note=not quiet, resources=resources)
+        if folder is not None and (line := folder.note(quiet=quiet)):
+            tell(f"loadgen: {line}")
+        raise typer.Exit(code)
 
 
 def _open_sinks(

@@ -2,8 +2,9 @@
 
 LoadgenError
 ├── UsageError        what was asked cannot be done as asked; exit 2
+│   ├── FolderError       a run folder cannot be made
 │   └── CapacityError     N does not fit this machine's descriptors or ports
-└── DataError         a file of samples that cannot be read; exit 2
+└── DataError         a saved run or a file of samples that cannot be read; exit 2
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ class UsageError(LoadgenError):
 
 class CapacityError(UsageError):
     """The machine has too few descriptors or ports; the text says how many requests do fit."""
+
+
+class FolderError(UsageError):
+    """A run folder could not be made; the text names what to name instead."""
 
 
 class DataError(LoadgenError):

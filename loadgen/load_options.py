@@ -45,6 +45,7 @@ class LoadOptions:
     slo: tuple[str, ...] = ()
     workers: str = "1"
     scheduler: str | None = None
+    redact: tuple[str, ...] = ()
 
     def plan(self, target: Target, mix: tuple[Share, ...] = ()) -> Plan:
         """The plan for a target, or for several, of which it is the first.
@@ -67,6 +68,7 @@ class LoadOptions:
             workers=self._workers(),
             scheduler=self.scheduler,
             mix=mix,
+            redact=self.redact,
         )
 
     def workload(self) -> Workload:

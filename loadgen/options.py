@@ -158,6 +158,14 @@ Objectives = Annotated[
         "--slo", metavar="OBJECTIVE", help="Repeatable: p99<200ms, failed<1%, throughput>1000. Missed: exit code 1."
     ),
 ]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option("--redact", metavar="NAME", help="Repeatable: a header, parameter or field to keep out of files."),
+]
+RunsDir = Annotated[
+    Path | None, typer.Option("--runs-dir", metavar="DIR", help="Where run folders are. Default: runs.")
+]
+RunName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Of the run folder, after its time.")]
 
 
 @dataclass(frozen=True, slots=True)

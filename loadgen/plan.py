@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from loadgen.errors import UsageError
 from loadgen.objective import Objective
 from loadgen.placeholders import keep_placeholders
+from loadgen.redaction import Redaction
 from loadgen.workload import MOST_SECONDS, Stage, Workload
 
 __all__ = ["DEFAULT_URL", "ENGINES", "Header", "Plan", "Share", "Stage", "Target", "Workload", "parse_header"]
@@ -181,6 +182,8 @@ class Plan:
     mix: tuple[Share, ...] = ()
     """Several targets, by turns: all of one server, because its address is looked up once. None: all requests are to
     `target`."""
+    redact: tuple[str, ...] = ()
+    """Names whose values are not written anywhere. See `loadgen.redaction`."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -188,6 +191,7 @@ class Plan:
         return tuple(share.target for share in self.mix) or (self.target,)
 
     def __post_init__(self) -> None:
+        Redaction(self.redact)
         for target in self.targets:
             if target.origin != self.target.origin:
                 raise UsageError(

@@ -10,11 +10,11 @@ import struct
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import IO, Final, Literal
+from typing import IO, Any, Final, Literal
 
 from loadgen.samples import COLUMNS, Samples
 
-Form = Literal["csv", "parquet"]
+Form = Literal["csv", "run-folder", "parquet"]
 
 FRAME: Final = struct.Struct("<qqq")
 """Before each lot of rows: the run's number, how many rows, and how many bytes of names of the server's own figures.
@@ -24,12 +24,15 @@ Then follow these names, parted by blanks, the columns in the order of COLUMNS, 
 class Spool:
     """Writes rows to a file. Trouble with that ends nothing: it is kept until `close`."""
 
-    def __init__(self, file: IO[str], form: Form, extra: Sequence[str] = ()) -> None:
-        """Over an open file, whose rest is left to the spool until it is closed; with these `extra_columns`."""
+    def __init__(self, file: IO[Any], form: Form, extra: Sequence[str] = (), profile: str = "") -> None:
+        """Over an open file, whose rest is left to the spool until it is closed; with these `extra_columns`.
+
+        A run folder's rows begin with their profile.
+        """
         file.flush()
         self._name = file.name
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "loadgen.spooler", form, *extra],
+            [sys.executable, "-m", "loadgen.spooler", form, profile, *extra],
             stdin=subprocess.PIPE,
             stdout=file.fileno(),
             stderr=subprocess.PIPE,

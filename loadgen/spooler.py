@@ -7,7 +7,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, BinaryIO, Final
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from loadgen.parquet import parquet_writer
 from loadgen.samples import COLUMNS, Samples
 from loadgen.spool import FRAME
-from loadgen.store import DTYPES, csv_rows
+from loadgen.store import DTYPES, csv_rows, gzip_member
 
 _NICENESS: Final = 5
 """Behind the engine, and not so far behind that on a busy machine the engine would come to wait for it."""
@@ -53,21 +53,36 @@ def _csv_writer(target: BinaryIO, extra: Collection[str]) -> Iterator[Write]:
     text.flush()
 
 
-_WRITERS: Final[Mapping[str, Callable[[BinaryIO, Collection[str]], AbstractContextManager[Write]]]] = {
-    "csv": _csv_writer,
-    "parquet": parquet_writer,
-}
+@contextlib.contextmanager
+def _run_folder_writer(target: BinaryIO, extra: Collection[str], profile: str) -> Iterator[Write]:
+    with gzip_member(target) as text:
+        writer = csv.writer(text, lineterminator="\n")
+
+        def write(run: int, first: int, samples: Samples) -> None:
+            writer.writerows((profile, *row) for row in csv_rows(run, samples, first, extra=extra))
+
+        yield write
+
+
+def _writer(form: str, target: BinaryIO, extra: Collection[str], profile: str) -> AbstractContextManager[Write]:
+    match form:
+        case "run-folder":
+            return _run_folder_writer(target, extra, profile)
+        case "parquet":
+            return parquet_writer(target, extra)
+        case _:
+            return _csv_writer(target, extra)
 
 
 def main() -> int:
     """Carries it out; trouble is one line on stderr, and 1."""
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
-    make, extra = _WRITERS[sys.argv[1]], sys.argv[2:]
+    form, profile, *extra = sys.argv[1:]
     written: dict[int, int] = {}
     target = os.fdopen(os.dup(1), "wb")
     try:
-        with make(target, extra) as write:
+        with _writer(form, target, extra, profile) as write:
             for run, samples in read_rows(sys.stdin.buffer):
                 first = written.get(run, 0)
                 write(run, first, samples)

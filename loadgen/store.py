@@ -5,11 +5,13 @@ In both, an outcome is its label and a stage never reached is an empty field or 
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
 import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TextIO
+from typing import Any, BinaryIO, Final, TextIO
 
 import numpy as np
 
@@ -32,6 +34,7 @@ DTYPES: Final[dict[str, type[np.signedinteger[Any]]]] = {
 NULLABLE: Final = frozenset((*TIME_COLUMNS, "status", "resent", "target", "server_timing"))
 _LIMITS: Final = {name: int(np.iinfo(dtype).max) for name, dtype in DTYPES.items()}
 _LABELS: Final = tuple(outcome.label for outcome in Outcome)
+_NUMBERS: Final = {label: number for number, label in enumerate(_LABELS)}
 FILE_COLUMNS: Final = tuple(name for name in COLUMNS if name != "target")
 """The columns of every file."""
 
@@ -44,6 +47,8 @@ def public_name(column: str) -> str:
 CSV_HEADER: Final = ("run", "request", *map(public_name, FILE_COLUMNS))
 _TARGET: Final = "target"
 _TIMING: Final = "server_timing_ns"
+EXTRA_COLUMNS: Final = (_TARGET, _TIMING)
+"""Those that a file may have besides, in order."""
 
 
 def extra_columns(plan: Plan) -> tuple[str, ...]:
@@ -65,6 +70,16 @@ def csv_rows(run: int, samples: Samples, first: int = 0, *, extra: Collection[st
         columns.append(_timing_fields(samples))
     for request, row in enumerate(zip(*columns, strict=True), first):
         yield (run, request, *row)
+
+
+@contextlib.contextmanager
+def gzip_member(target: BinaryIO) -> Iterator[TextIO]:
+    """Text that is compressed on its way to a file. Members written after each other are one text to a reader."""
+    with (  # level 1: the next run waits until the rows of this one are written
+        gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=1, mtime=0) as member,
+        io.TextIOWrapper(member, encoding="utf-8", newline="") as text,
+    ):
+        yield text
 
 
 def read_csv(file: TextIO) -> dict[int, Samples]:
@@ -108,6 +123,22 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
         raise DataError(f"not a file of samples: {error}") from None
     except (ValueError, csv.Error) as error:
         raise DataError(f"not a file of samples, line {reader.line_num}: {error}") from None
+
+
+def samples_of(rows: Sequence[Sequence[str]], extra: Collection[str] = ()) -> Samples:
+    """The samples of rows as `csv_rows` gives them with these `extra`, without the run's and the request's number.
+
+    Raises:
+        DataError: they are not such rows.
+    """
+    columns = list(zip(*rows, strict=True))
+    try:
+        timings = [_timings_of(text) for text in columns.pop()] if _TIMING in extra else []
+        names = COLUMNS if _TARGET in extra else FILE_COLUMNS
+        numbers = {name: _read(name, column) for name, column in zip(names, columns, strict=True)}
+        return _to_samples(numbers, _by_name(timings))
+    except (ValueError, KeyError, OverflowError, TypeError) as error:
+        raise DataError(f"not rows of samples: {error!r}") from None
 
 
 def read_profiles_csv(file: TextIO) -> dict[tuple[str, int], Samples]:
@@ -201,6 +232,15 @@ def _from_public(name: str, value: object) -> int:
     if isinstance(value, str | int) and 0 <= (number := int(value)) <= _LIMITS[name]:
         return number
     raise ValueError(f"{public_name(name)} {value!r} is not a number that can stand there")
+
+
+def _read(name: str, column: Iterable[str]) -> list[int]:
+    """A column of text as Samples holds it; quicker than value by value, and strict enough for our own files."""
+    if name == "outcome":
+        return [_NUMBERS[label] for label in column]
+    if name in NULLABLE:
+        return [int(text) if text else MISSING for text in column]
+    return [int(text) for text in column]
 
 
 def _timing_fields(samples: Samples) -> list[str]:

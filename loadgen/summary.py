@@ -14,6 +14,11 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 
+def in_ms(ns: float) -> float:
+    """Milliseconds to the microsecond: what all forms of output are made from, so that they agree with each other."""
+    return round(ns / NS_PER_MS, 3)
+
+
 def percentile(ordered: Ints, q: float) -> int:
     """The value at index min(n - 1, floor(q n)) of n sorted values, counted from 0; q from 0 to 1.
 

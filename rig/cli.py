@@ -1,4 +1,4 @@
-"""The command `rig`: lists the server profiles, serves one, compares several."""
+"""The command `rig`: lists the server profiles, serves one, compares several, and shows again what it kept of that."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rig.doctor_cli import DOCTOR_EXAMPLES, doctor
 from rig.options import Config
 from rig.report_cli import REPORT_EXAMPLES, report
 from rig.run_cli import RUN_EXAMPLES, run, scenarios
+from rig.runs_cli import RERUN_EXAMPLES, rerun, runs, show
 from rig.tasks.errors import TasksError
 from rig.tasks_cli import COST_EXAMPLES, TASKS_EXAMPLES, tasks, thread_cost
 from scenarios.errors import ScenarioError
@@ -92,6 +93,9 @@ app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command()(build)
 app.command(epilog=TASKS_EXAMPLES)(tasks)
 app.command("thread-cost", epilog=COST_EXAMPLES)(thread_cost)
+app.command()(runs)
+app.command()(show)
+app.command(epilog=RERUN_EXAMPLES, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(rerun)
 app.command(epilog=DIFF_EXAMPLES)(diff)
 app.command(epilog=REPORT_EXAMPLES)(report)
 

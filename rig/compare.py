@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,14 @@ from loadgen.lone import send_alone
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
 from loadgen.runner import WARMUP, Run, Session
+from loadgen.summary import in_ms
 from rig.watched import watched
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
 
 if TYPE_CHECKING:
     from loadgen.progress import ProgressLine
+    from loadgen.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ class Measured:
             for run in self._whole_runs
             if run.summary.ok
         ]
-        known = [value for value in values if value is not None]
-        return median(known) / 1e6 if known else None
+        known = [in_ms(value) for value in values if value is not None]
+        return median(known) if known else None
 
     @property
     def median_late(self) -> float | None:
@@ -93,13 +96,18 @@ class Comparison:
         servers: Sequence[RunningServer] = (),
         *,
         resources: bool = False,
+        folder: RunFolder | None = None,
     ) -> None:
         """`make_plan` gives the plan for a server's base URL; `servers` are the instances' that are ready already, and
-        are left running; `resources`: what they use is looked at while runs last."""
+        are left running.
+
+        `resources`: they are looked at while runs last. `folder` gets the logs, and rows too many to be kept.
+        """
         self._resources = resources
         self._instances = instances
         self._make_plan = make_plan
         self._servers = servers
+        self._folder = folder
         self._stack = ExitStack()
         self._sides: list[_Side] = []
         self.measured: list[Measured] = []
@@ -116,7 +124,9 @@ class Comparison:
             for instance, server in zip(self._instances, self._servers or self._started(), strict=True):
                 plan = self._make_plan(server.url)
                 measured = Measured(instance, plan)
-                session = self._stack.enter_context(Session(plan, sampler=sampler, watched=watched(server)))
+                take_rows = None if self._folder is None else self._folder.taker(instance.spec)
+                session = Session(plan, take_rows=take_rows, sampler=sampler, watched=watched(server))
+                self._stack.enter_context(session)
                 self._sides.append(_Side(measured, server, session))
                 self.measured.append(measured)
         except BaseException:
@@ -125,7 +135,10 @@ class Comparison:
         return self
 
     def _started(self) -> list[RunningServer]:
-        servers = [self._stack.enter_context(spawn(instance)) for instance in self._instances]
+        servers = [
+            self._stack.enter_context(spawn(instance, log_path=self._log_path(number, instance)))
+            for number, instance in enumerate(self._instances, 1)
+        ]
         return [server.wait_ready() for server in servers]
 
     def __exit__(self, *exc_info: object) -> None:
@@ -158,6 +171,9 @@ class Comparison:
             if not side.reported_dead and not side.server.alive():
                 side.reported_dead = True
                 yield side.server
+
+    def _log_path(self, number: int, instance: Instance) -> Path | None:
+        return None if self._folder is None else self._folder.log_path(number, instance.spec)
 
     def _order(self, *, sequential: bool) -> list[tuple[int, _Side]]:
         plan = self._sides[0].measured.plan

@@ -15,7 +15,7 @@ import typer
 from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
-from loadgen.errors import UsageError
+from loadgen.errors import FolderError, UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from rig.build_cli import build_first
@@ -61,6 +61,11 @@ SamplesFile = Annotated[
     typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
 ]
 
+Save = Annotated[
+    bool | None,
+    typer.Option("--save/--no-save", help="Keep all in a new folder; see rig runs. Default: where that is possible."),
+]
+
 
 def compare(
     profile: Specs = None,
@@ -102,6 +107,10 @@ def compare(
     resources: opt.Resources = True,
     quiet: opt.Quiet = False,
     fail_if: FailIfs = None,
+    save: Save = None,
+    runs_dir: opt.RunsDir = None,
+    name: opt.RunName = None,
+    redact: opt.Redact = None,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -137,12 +146,14 @@ def compare(
         server_timing=server_timing,
         slo=tuple(slo or ()),
         workers=workers,
+        redact=tuple(redact or ()),
     )
     plan = load.plan(request.target(f"http://127.0.0.1{path}"))
 
     from loadgen.preflight import check_capacity
     from rig.compare import Comparison
     from rig.diff.fail_if import parse_fail_if
+    from rig.runs.saving import Saving, open_folder
     from rig.turns import carry_out
 
     bounds = [parse_fail_if(text) for text in fail_if or ()]
@@ -157,15 +168,29 @@ def compare(
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        comparison = Comparison(instances, lambda base: load.plan(request.target(f"{base}{path}")), resources=resources)
+        folder = None
+        if save is not False:
+            try:
+                folder = stack.enter_context(open_folder(instances, plan, runs_dir, name))
+            except FolderError as error:
+                if save or runs_dir is not None:
+                    raise
+                tell(f"rig: nothing will be kept: {error}, or say --no-save")
+        comparison = Comparison(
+            instances, lambda base: load.plan(request.target(f"{base}{path}")), resources=resources, folder=folder
+        )
         stack.enter_context(comparison)
-        interrupted = carry_out(comparison, sequential=sequential)
+        saving = None if folder is None else Saving(folder, comparison.measured)
+        after_run = None if saving is None else saving.keep
+        interrupted = carry_out(comparison, sequential=sequential, after_run=after_run)
         # Before the servers are stopped, which takes a moment: a second Ctrl-C then has nothing left to destroy.
         passed = _print(comparison.measured, out, output_format, bounds, quiet=quiet)
         if samples is not None and samples_file is not None:
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
             _write_evidence(comparison.measured, samples)
+        if saving is not None and (line := saving.finish(bounds, complete=not interrupted, quiet=quiet)):
+            tell(f"rig: {line}")
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     measured = [run for entry in comparison.measured for run in entry.runs]

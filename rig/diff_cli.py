@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -11,12 +10,13 @@ import typer
 from loadgen import options as opt
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_MISSED, EXIT_OK
-from rig.options import FailIfs
+from rig.options import FailIfs, RunsDir
+from rig.runs.result import RUNS_DIR
 
 DIFF_EXAMPLES = """
 \b
 Examples:
-  rig diff runs/20261130T220500Z-before runs/20261201T091500Z-after
+  rig diff before after
   rig diff before.json after.json --fail-if 'p99 worse by 10%'
   rig diff before.json after.json --anyway --output-format json
 
@@ -25,16 +25,17 @@ Exit codes: 0 compared; 1 a --fail-if was not passed; 2 usage, or not measured
 alike.
 """
 
-_RESULT_HELP: Final = "A run folder, or JSON of rig compare or loadgen."
+_RESULT_HELP: Final = "A run, or a file of JSON of rig compare or loadgen."
 
 
 def diff(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help=_RESULT_HELP)],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help=_RESULT_HELP)],
+    run_a: Annotated[str, typer.Argument(metavar="RUN_A", help=_RESULT_HELP)],
+    run_b: Annotated[str, typer.Argument(metavar="RUN_B", help=_RESULT_HELP)],
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Compare what was not measured alike, and say what differs.")
     ] = False,
     fail_if: FailIfs = None,
+    runs_dir: RunsDir = RUNS_DIR,
     output_format: opt.Format = opt.OutputFormat.TEXT,
 ) -> None:
     """Holds one result against another: better, worse, or no difference seen.
@@ -49,7 +50,7 @@ def diff(
     from rig.diff.saved import read_saved
 
     bounds = [parse_fail_if(text) for text in fail_if or ()]
-    result = diff_results(read_saved(run_a), read_saved(run_b), anyway=anyway)
+    result = diff_results(read_saved(run_a, runs_dir), read_saved(run_b, runs_dir), anyway=anyway)
     judged = judge_all(result.compared, bounds)
     if output_format is opt.OutputFormat.JSON:
         print(json.dumps(data(result, judged), indent=2))

@@ -69,8 +69,8 @@ def _checks(*, quick: bool) -> Iterator[Check]:
 
 
 def _software() -> Iterator[Check]:
+    from loadgen.machine import library_version
     from rig.doctor import LIBRARIES, check_library, check_python
-    from rig.machine import library_version
 
     yield check_python(sys.version_info[:3])
     for library in LIBRARIES:
@@ -92,10 +92,10 @@ def _runtimes() -> Iterator[Check]:
 
 def _kernel() -> Iterator[Check]:
     from loadgen.kernel import local_ports, raise_descriptor_limit, sysctl
+    from loadgen.machine import descriptor_limits
     from loadgen.preflight import descriptor_room
     from loadgen.server_watch import read_kernel_rules
     from rig import doctor as look
-    from rig.machine import descriptor_limits
 
     soft, hard = descriptor_limits()
     raised = raise_descriptor_limit()
@@ -113,9 +113,9 @@ def _kernel() -> Iterator[Check]:
 
 
 def _hardware() -> Iterator[Check]:
+    from loadgen import machine
     from loadgen.kernel import available_cpus
     from rig import doctor as look
-    from rig import machine
 
     cpus = available_cpus()
     yield look.check_cpus(cpus, os.cpu_count() or cpus, machine.cpu_quota())

@@ -16,3 +16,4 @@ FailIfs = Annotated[
     list[str] | None,
     typer.Option("--fail-if", metavar="BOUND", help="Repeatable: 'p99 worse by 10%'. Exit code 1 where it is."),
 ]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", metavar="DIR", help="Where run folders are.")]

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from loadgen.explain.runs import limited_by
+from loadgen.redaction import Redaction
 from loadgen.render import text
 from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns
+from rig.columns import aligned
 from rig.compare import Measured
 from rig.diff.against import against_first, against_notes, against_rows
 from rig.diff.fail_if import FailIf, judge_all
@@ -71,28 +73,43 @@ def sentences(measured: Sequence[Measured]) -> Iterator[str]:
         yield difference(measured[0], entry)
 
 
+def profiles_data(measured: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Each profile with its plan and runs, as in the JSON object of a comparison. Secrets are left out."""
+    data = [
+        {
+            "profile": entry.instance.spec,
+            "server": entry.instance.profile.server,
+            "args": entry.instance.args,
+            "limits": entry.instance.limits,
+            "limited_by": limited_by(entry.findings),
+            "concurrency_limit": entry.instance.concurrency_limit,
+            "limit_known": entry.instance.limit_known,
+            "plan": plan_data(entry.plan),
+            "runs": [run_data(run, entry.plan) for run in entry.runs],
+        }
+        for entry in measured
+    ]
+    redacted: list[dict[str, Any]] = Redaction(measured[0].plan.redact).data(data)
+    return redacted
+
+
+def comparisons_data(measured: Sequence[Measured], fail_if: Sequence[FailIf] = ()) -> list[dict[str, Any]]:
+    """Each profile but the first against the first, judged by these bounds. Secrets are left out."""
+    data = [
+        _difference_data(measured[0], entry, compared, fail_if)
+        for entry, compared in zip(measured[1:], against_first(measured), strict=True)
+    ]
+    redacted: list[dict[str, Any]] = Redaction(measured[0].plan.redact).data(data)
+    return redacted
+
+
 def comparison_data(measured: Sequence[Measured], fail_if: Sequence[FailIf] = ()) -> dict[str, Any]:
-    """The JSON object of a comparison, judged by these bounds."""
+    """The JSON object of a comparison, judged by these bounds. Secrets are left out."""
     return {
         "schema": SCHEMA,
         "environment": environment_data(),
-        "profiles": [
-            {
-                "profile": entry.instance.spec,
-                "args": entry.instance.args,
-                "limits": entry.instance.limits,
-                "limited_by": limited_by(entry.findings),
-                "concurrency_limit": entry.instance.concurrency_limit,
-                "limit_known": entry.instance.limit_known,
-                "plan": plan_data(entry.plan),
-                "runs": [run_data(run, entry.plan) for run in entry.runs],
-            }
-            for entry in measured
-        ],
-        "comparisons": [
-            _difference_data(measured[0], entry, compared, fail_if)
-            for entry, compared in zip(measured[1:], against_first(measured), strict=True)
-        ],
+        "profiles": profiles_data(measured),
+        "comparisons": comparisons_data(measured, fail_if),
     }
 
 
@@ -104,9 +121,10 @@ def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
     """One row a request, in the order of `rows_header`."""
     for entry in measured:
+        spec = Redaction(entry.plan.redact).text(entry.instance.spec)
         for run in entry.runs:
             for row in csv_rows(run.number, run.samples, extra=extra_columns(entry.plan)):
-                yield (entry.instance.spec, *row)
+                yield (spec, *row)
 
 
 def percentile_blocks(measured: Sequence[Measured]) -> Iterator[str]:
@@ -172,12 +190,3 @@ def _with_difference(value: float | None, base: float | None, is_base: bool) -> 
     if is_base or base is None:
         return str(shown)
     return f"{shown} ({shown - int(base + 0.5):+d})"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as columns, two spaces apart."""
-    if not rows:
-        return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from loadgen.command import tell
 from rig.compare import Comparison
 
 
-def carry_out(comparison: Comparison, *, sequential: bool = False) -> bool:
-    """Carries the runs out; returns whether that was interrupted."""
+def carry_out(comparison: Comparison, *, sequential: bool = False, after_run: Callable[[], None] | None = None) -> bool:
+    """Carries the runs out, with a call of `after_run` as each ends; returns whether that was interrupted."""
     with ExitStack() as stack:
         progress = None
         if sys.stderr.isatty():
@@ -23,6 +24,8 @@ def carry_out(comparison: Comparison, *, sequential: bool = False) -> bool:
         try:
             for run in comparison.runs(sequential=sequential, progress=progress):
                 _report_dead(comparison)
+                if after_run is not None:
+                    after_run()
                 if run.interrupted:
                     return True
         except KeyboardInterrupt:  # between two runs

@@ -58,7 +58,12 @@ def start(
 
 
 def spawn(
-    instance: Instance, host: str = "127.0.0.1", port: int = 0, *, directory: Path | None = None
+    instance: Instance,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    directory: Path | None = None,
+    log_path: Path | None = None,
 ) -> RunningServer:
     """A server that has begun to start; `wait_ready` is the caller's to call.
 
@@ -68,6 +73,7 @@ def spawn(
         port: 0 for any that is free.
         directory: where the log and the stats file go; None for a new one in the system's place for such, which is
             removed when the server is stopped, but kept if it ended of its own.
+        log_path: where the log goes instead, to stay there.
 
     Raises:
         PortInUse: the given port is taken.
@@ -79,7 +85,7 @@ def spawn(
     if port:
         check_port(host, port)
     instance.build()
-    return RunningServer(instance, host, port, directory)
+    return RunningServer(instance, host, port, directory, log_path)
 
 
 class RunningServer:
@@ -93,14 +99,14 @@ class RunningServer:
         stats_path: the file of its counters. See `servers.stats`.
     """
 
-    def __init__(self, instance: Instance, host: str, port: int, directory: Path | None) -> None:
+    def __init__(self, instance: Instance, host: str, port: int, directory: Path | None, log_path: Path | None) -> None:
         self.instance = instance
         self.host = host
         self._any_port = port == 0
         self.port = port or free_port(host)
         self._own_directory = directory is None
         self._directory = directory or Path(tempfile.gettempdir()) / f"loadrig-{secrets.token_hex(6)}"
-        self.log_path = self._directory / "server.log"
+        self.log_path = log_path or self._directory / "server.log"
         self.stats_path = self._directory / "stats"
         self._last_counters: Counters | None = None
         self._not_ready: str | None = None
@@ -204,7 +210,7 @@ class RunningServer:
         finally:  # also at a second Ctrl-C: nothing may be left behind
             self._kill_rest()
             self._stats.close()
-            if self._own_directory and not keep_log:
+            if self._own_directory and not (keep_log and self.log_path.parent == self._directory):
                 self._remove_directory()
             atexit.unregister(self._stop_at_exit)
 

@@ -98,6 +98,7 @@ RUN: Final = _closed(
             "maxProperties": 8,
             "additionalProperties": _closed({"p50_ms": _NUMBER, "p99_ms": _NUMBER, "max_ms": _NUMBER, "count": _COUNT}),
         },
+        "with_server_timing": _COUNT,
         "trusted": {"type": "boolean"},
         "interrupted": {"type": "boolean"},
         "seconds": {"type": "array", "items": SECOND},

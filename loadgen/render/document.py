@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
@@ -14,13 +13,11 @@ from loadgen.explain.runs import over_runs
 from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target
+from loadgen.redaction import Redaction
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Second, Summary, TargetSummary, Times
+from loadgen.summary import Second, Summary, TargetSummary, Times, in_ms
 
 SCHEMA: Final = "loadgen/1"
-
-_SECRET: Final = re.compile(r"auth|cookie|token|secret|password|api-?key|session", re.IGNORECASE)
-"""Names of headers whose values do not leave this process."""
 
 
 def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
@@ -35,11 +32,11 @@ def document(plan: Plan, runs: list[Run]) -> dict[str, Any]:
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
-    """What was asked for. Secrets in headers are left out."""
-    workload = plan.workload
+    """What was asked for. Secrets are left out."""
+    workload, redaction = plan.workload, Redaction(plan.redact)
     return {
-        **_target_data(plan.target),
-        "targets": [{**_target_data(share.target), "weight": share.weight} for share in plan.mix],
+        **_target_data(plan.target, redaction),
+        "targets": [{**_target_data(share.target, redaction), "weight": share.weight} for share in plan.mix],
         "requests": workload.requests,
         "concurrency": workload.concurrency,
         "kind": "open" if workload.is_open else "burst" if workload.is_burst else "closed",
@@ -64,11 +61,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _target_data(target: Target) -> dict[str, Any]:
+def _target_data(target: Target, redaction: Redaction) -> dict[str, Any]:
     return {
-        "url": target.url,
+        "url": redaction.text(target.url),
         "method": target.method,
-        "headers": [[name, "(redacted)" if _SECRET.search(name) else value] for name, value in target.headers],
+        "headers": redaction.headers(target.headers),
         "body_bytes": len(target.body),
     }
 
@@ -117,6 +114,7 @@ def run_data(run: Run, plan: Plan) -> dict[str, Any]:
         "throughput_rps": None if summary.throughput_rps is None else round(summary.throughput_rps, 3),
         "bytes_in": summary.bytes_in,
         "server_timing": server_timing_data(summary),
+        "with_server_timing": summary.with_server_timing,
         "trusted": run.trusted,
         "interrupted": run.interrupted,
         "seconds": [second_data(second) for second in summary.seconds],
@@ -205,8 +203,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
 
 
 def _ms(ns: float | None) -> float | None:
-    """Milliseconds to the microsecond."""
-    return None if ns is None else round(ns / NS_PER_MS, 3)
+    return None if ns is None else in_ms(ns)
 
 
 def _version(distribution: str) -> str | None:

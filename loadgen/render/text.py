@@ -11,7 +11,7 @@ from loadgen.objective import verdict_lines
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
 from loadgen.runner import Run
-from loadgen.summary import NS_PER_MS, Summary, TargetSummary
+from loadgen.summary import NS_PER_MS, Summary, TargetSummary, in_ms
 
 _SAME = 0.05
 """Service and response times that differ by no more are shown once."""
@@ -21,7 +21,7 @@ _MOST_TARGETS = 20
 
 def whole_ms(ns: float | None) -> str:
     """Milliseconds, rounded half up; `n/a` for no value."""
-    return "n/a" if ns is None else str(int(ns / NS_PER_MS + 0.5))
+    return "n/a" if ns is None else str(int(in_ms(ns) + 0.5))
 
 
 def metrics_line(summary: Summary) -> str:
@@ -42,7 +42,7 @@ def metrics_line(summary: Summary) -> str:
         rate = summary.throughput_rps
         shown["p95_ms"] = whole_ms(times.p95_ns if times else None)
         shown["p99_ms"] = whole_ms(times.p99_ns if times else None)
-        shown["rps"] = "n/a" if rate is None else f"{rate:.0f}"
+        shown["rps"] = "n/a" if rate is None else f"{round(rate, 3):.0f}"
     if summary.lateness is not None:
         shown["lateness_p99_ms"] = f"{summary.lateness.p99_ns / NS_PER_MS:.3f}"
     return " ".join(f"{key}={value}" for key, value in shown.items())

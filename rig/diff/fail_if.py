@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -51,9 +51,7 @@ class Judged:
     @property
     def line(self) -> str:
         """`fail-if: async, p99 worse by 10%: failed, +23.0% (p=0.00794)`."""
-        verdict = {True: "passed", False: "failed", None: "not judged"}[self.passed]
-        named = f"{self.profile}, " if self.profile else ""
-        return f"fail-if: {named}{self.fail_if.text}: {verdict}, {self._reason}"
+        return judged_line(self.profile, self.data())
 
     def data(self) -> dict[str, Any]:
         """The JSON form."""
@@ -65,6 +63,13 @@ class Judged:
             return too_few_words(self.diff)
         seen = "no difference seen, " if self.diff.verdict is Verdict.SAME else ""
         return f"{seen}{change_words(self.diff)} ({p_words(self.diff)})"
+
+
+def judged_line(profile: str, data: Mapping[str, Any]) -> str:
+    """The text form of a profile's `Judged.data`."""
+    verdict = {True: "passed", False: "failed", None: "not judged"}[data["passed"]]
+    named = f"{profile}, " if profile else ""
+    return f"fail-if: {named}{data['fail_if']}: {verdict}, {data['reason']}"
 
 
 def parse_fail_if(text: str) -> FailIf:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from loadgen.errors import UsageError
+from rig.columns import aligned
 from rig.diff.alike import environment_differences, plan_differences
 from rig.diff.fail_if import Judged
 from rig.diff.figures import Centre, Compared, Figure, FigureDiff, Verdict
 from rig.diff.saved import Saved, SavedProfile
 from rig.diff.statistics import LEAST_FOR_INTERVAL
 from rig.diff.words import change_words, compared_data, notes, number_words, p_words
-from rig.render import aligned
 
 SCHEMA: Final = "rig-diff/1"
 

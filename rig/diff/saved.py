@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from loadgen.errors import DataError
 from rig.diff.figures import Side
+from rig.runs.listing import find
+from rig.runs.result import RUNS_DIR, measured_profiles, read_result
 
-_RESULT: Final = "result.json"
-_OF_SERVERS: Final = ("rig-run/1", "rig/1")
 _OF_LOADGEN: Final = "loadgen/1"
+_KNOWN: Final = ("rig-run/1", "rig/1", _OF_LOADGEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,27 @@ class Saved:
     profiles: tuple[SavedProfile, ...]
 
 
-def read_saved(path: Path) -> Saved:
-    """The result in a run folder, or in a file of JSON.
+def read_saved(result: str | Path, runs_dir: Path = RUNS_DIR) -> Saved:
+    """The result in a run folder (see `rig.runs.listing.find`), or in a file of JSON.
 
     Raises:
-        DataError: there is none, or it is not in a form that is known.
+        loadgen.errors.UsageError: there is no such run, or more than one could be meant.
+        DataError: it is not in a form that is known.
     """
-    file = path / _RESULT if path.is_dir() else path
+    path = Path(result)
+    if path.is_file():
+        data = _read_json(path)
+    else:
+        path = find(result, runs_dir)
+        data = read_result(path)
+    try:
+        profiles = tuple(_profiles(data))
+        return Saved(path, data.get("complete", True), data["environment"], profiles)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not as {data['schema']} is: {type(error).__name__} {error}") from None
+
+
+def _read_json(file: Path) -> dict[str, Any]:
     try:
         data = json.loads(file.read_bytes())
     except OSError as error:
@@ -50,25 +65,15 @@ def read_saved(path: Path) -> Saved:
     except ValueError as error:
         raise DataError(f"{file}: not JSON: {error}") from None
     schema = data.get("schema") if isinstance(data, dict) else None
-    if schema not in (*_OF_SERVERS, _OF_LOADGEN):
-        accepted = ", ".join((*_OF_SERVERS, _OF_LOADGEN))
-        raise DataError(f"{file}: its schema is {schema!r}; accepted: {accepted}")
-    try:
-        profiles = tuple(_profiles(data))
-        return Saved(path, data.get("complete", True), data["environment"], profiles)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{file}: not as {schema} is: {type(error).__name__} {error}") from None
+    if schema not in _KNOWN:
+        raise DataError(f"{file}: its schema is {schema!r}; accepted: {', '.join(_KNOWN)}")
+    printed: dict[str, Any] = data
+    return printed
 
 
 def _profiles(data: Mapping[str, Any]) -> Iterator[SavedProfile]:
     if data["schema"] == _OF_LOADGEN:
         yield SavedProfile("", data["plan"], Side.of(data["runs"]))
-    for entry in data.get("profiles", ()):
-        yield _profile(entry, "")
-    for step in data.get("steps", ()):
-        for entry in step.get("profiles", ()):
-            yield _profile(entry, f"{step.get('title', '')}: ")
-
-
-def _profile(entry: Mapping[str, Any], before: str) -> SavedProfile:
-    return SavedProfile(f"{before}{entry['profile']}", entry["plan"], Side.of(entry["runs"]))
+    for step, entry in measured_profiles(data):
+        before = "" if step is None else f"{step}: "
+        yield SavedProfile(f"{before}{entry['profile']}", entry["plan"], Side.of(entry["runs"]))

@@ -10,7 +10,7 @@ from typing import Final
 
 from loadgen.explain.words import counted, joined
 from loadgen.summary import NS_PER_MS
-from rig.render import aligned
+from rig.columns import aligned
 from rig.scenario.judge import Seen, telling
 from rig.scenario.loads import LoadOutcome, seen_runs
 from rig.scenario.outcome import Outcome, spoken_published

@@ -10,7 +10,7 @@ from loadgen.plan import Plan, Target, Workload
 from loadgen.preflight import check_capacity
 from loadgen.render.document import plan_data
 from rig.compare import Comparison, Measured
-from rig.render import blocks, comparison_data
+from rig.render import blocks, profiles_data
 from rig.scenario.judge import Seen
 from rig.scenario.outcome import Row, row_of
 from rig.scenario.own_figures import own_figures_words
@@ -56,13 +56,12 @@ class LoadOutcome:
 
     def data(self) -> dict[str, Any]:
         """See `Outcome`."""
-        compared = comparison_data(self.sides)
         shown = [asdict(late) for late in late_requests(self.sides)] if self.step.shows_resent else None
         return {
             "kind": "load",
             "title": self.step.title,
             "plan": plan_data(self.sides[0].plan),
-            "profiles": compared["profiles"],
+            "profiles": profiles_data(self.sides),
             **({} if shown is None else {"late_requests": shown}),
         }
 

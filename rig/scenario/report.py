@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any, Final
 
 from loadgen.render.document import environment_data
-from rig.render import aligned
+from rig.columns import aligned
 from rig.scenario.curve import curve_lines, curves
 from rig.scenario.estimate import scenario_seconds
 from rig.scenario.judge import Verdict

@@ -12,8 +12,8 @@ from loadgen.explain.rows import Rows
 from loadgen.runner import Run
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS
+from rig.columns import aligned
 from rig.compare import Measured
-from rig.render import aligned
 
 _NOTE: Final = (
     "SYNs resent: the queue was full, and the connect waited. Data resent: connected for the client, but not for the"

@@ -14,6 +14,7 @@ from rig.diff.results import diff_results, lines
 from rig.diff.saved import read_saved
 from tests.diff.make import runs_of
 
+HEAD = {"name": "before", "command": ["rig"], "time": "2026-11-30T22:05:00+00:00"}
 FAST = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0]
 
 
@@ -21,7 +22,7 @@ def entry(profile: str, times_ms: Sequence[float] = FAST, requests: int = 400) -
     return {"profile": profile, "args": "", "plan": {"requests": requests}, "runs": runs_of(times_ms)}
 
 
-def write(folder: Path, name: str, schema: str = "rig/1", **body: Any) -> Path:
+def write(folder: Path, name: str, schema: str = "rig/1", /, **body: Any) -> Path:
     path = folder / f"{name}.json"
     path.write_text(json.dumps({"schema": schema, "environment": {"cpus": 2}, **body}))
     return path
@@ -51,7 +52,7 @@ def test_a_block_a_profile(tmp_path: Path) -> None:
 def test_a_run_folder_is_read_and_one_that_is_not_complete_is_said_to_be(tmp_path: Path) -> None:
     folder = tmp_path / "20261130T220500Z-before"
     folder.mkdir()
-    write(folder, "result", "rig-run/1", kind="compare", complete=False, profiles=[entry("async", FAST[:3])])
+    write(folder, "result", "rig-run/1", kind="compare", complete=False, profiles=[entry("async", FAST[:3])], **HEAD)
     text = told(folder, write(tmp_path, "b", profiles=[entry("async")]))
     assert "A is not complete: it ended early, and what was written until then is compared" in text
     assert (
@@ -62,8 +63,9 @@ def test_a_run_folder_is_read_and_one_that_is_not_complete_is_said_to_be(tmp_pat
 
 def test_the_steps_of_a_scenario_are_kept_apart(tmp_path: Path) -> None:
     steps = [{"title": title, "profiles": [entry("async")]} for title in ("few", "many")]
-    a = write(tmp_path, "a", "rig-run/1", kind="run", steps=[*steps, {"title": "tasks"}])
-    diff = diff_results(read_saved(a), read_saved(a), anyway=False)
+    asked = {"title": "asked", "profiles": [{"profile": "async", "answers": ["yes"]}]}
+    write(tmp_path, "result", "rig-run/1", kind="run", complete=True, steps=[*steps, {"title": "tasks"}, asked], **HEAD)
+    diff = diff_results(read_saved(tmp_path), read_saved(tmp_path), anyway=False)
     assert [compared.name for compared in diff.compared] == ["few: async", "many: async"]
 
 
@@ -117,7 +119,6 @@ def test_what_was_not_measured_alike_is_refused_or_marked(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "No such file or directory; name a run folder, or a file of --output-format json"),
         ("wall_ms=3", "not JSON: "),
         ("[]", "its schema is None; accepted: rig-run/1, rig/1, loadgen/1"),
         ('{"schema": "rig/2"}', "its schema is 'rig/2'; accepted: rig-run/1, rig/1, loadgen/1"),
@@ -125,10 +126,9 @@ def test_what_was_not_measured_alike_is_refused_or_marked(tmp_path: Path) -> Non
         ('{"schema": "rig/1", "environment": {}, "profiles": 3}', "not as rig/1 is: TypeError "),
     ],
 )
-def test_what_cannot_be_read_is_one_line(tmp_path: Path, content: str | None, says: str) -> None:
+def test_what_cannot_be_read_is_one_line(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "a.json"
-    if content is not None:
-        path.write_text(content)
+    path.write_text(content)
     with pytest.raises(DataError) as raised:
         read_saved(path)
     assert str(raised.value).startswith(f"{path}: {says}")

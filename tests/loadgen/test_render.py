@@ -121,9 +121,11 @@ def test_milliseconds_are_rounded_half_up(ns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ns", "shown"), [(None, "n/a"), (0, "0"), (499_999, "0"), (500_000, "1"), (1_500_000, "2"), (2_500_000, "3")]
+    ("ns", "shown"),
+    [(None, "n/a"), (0, "0"), (499_499, "0"), (499_600, "1"), (500_000, "1"), (1_500_000, "2"), (2_500_000, "3")],
 )
 def test_a_half_rounds_up_and_no_value_is_said_so(ns: int | None, shown: str) -> None:
+    """Of the figure that the JSON form has, which is to the microsecond: a saved run is shown from that."""
     assert whole_ms(ns) == shown
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +36,7 @@ class Place:
     ) -> subprocess.CompletedProcess[str]:
         """Runs rig to its end."""
         return subprocess.run(
-            [RIG, *arguments],
+            [RIG, *_keeping_nothing(arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -52,7 +52,7 @@ class Place:
     ) -> Iterator[subprocess.Popen[str]]:
         """Runs rig beside the block; what is left of it and of its servers after that is killed."""
         with subprocess.Popen(
-            [RIG, *arguments],
+            [RIG, *_keeping_nothing(arguments)],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -110,6 +110,12 @@ class Place:
         """No server lives, and no file of one is left."""
         assert eventually(lambda: not self.servers())
         assert not list(self.path.glob("loadrig-*"))
+
+
+def _keeping_nothing(arguments: Sequence[str]) -> Sequence[str]:
+    """Comparisons keep nothing, but those that are told to."""
+    keeps = arguments[:1] != ("compare",) or "--save" in arguments
+    return arguments if keeps else ("compare", "--no-save", *arguments[1:])
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[str, str]:
@@ -371,6 +377,7 @@ COMPARISON_SCHEMA: Final = _closed(
         "minItems": 1,
         "items": _closed(
             profile={"type": "string"},
+            server={"type": "string", "minLength": 1},
             args={"type": "string"},
             limits={"type": "string", "minLength": 1},
             limited_by={"type": "string", "minLength": 1},

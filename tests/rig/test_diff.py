@@ -120,7 +120,7 @@ def test_another_plan_is_refused_unless_anyway(measured: Path, place: Place) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("diff no-such-run other", "rig: no-such-run: No such file or directory; name a run folder, or a file of"),
+        ("diff no-such-run other", "rig: no run 'no-such-run' in runs: "),
         ("diff a b --output-format csv", "rig: --output-format takes text or json here"),
         ("diff a b --fail-if p99<3", "rig: --fail-if 'p99<3' is not accepted: write a figure and by how much"),
         ("compare async --fail-if p99 worse", "rig: --fail-if holds each profile against the first: name two or more"),

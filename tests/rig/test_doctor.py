@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from loadgen.explain.evidence import KernelRules
+from loadgen.machine import cpu_quota
 from rig import doctor as look
 from rig.doctor import FAIL, OK, WARN, Check, Library
-from rig.machine import cpu_quota
 from rig.trial import LIMIT, REQUESTS, Trial
 from servers.runtimes import NODE, Found
 from tests.rig.support import PATIENCE_S, RIG, Place

@@ -198,7 +198,7 @@ def _limit() -> str:
 
 def _compare() -> str:
     arguments = ["compare", "threads", "threads:threads=400", "--n", "400", "--runs", "3"]
-    return _code([f"$ rig {' '.join(arguments)}", *_first_runs_only(_printed("rig", *arguments))])
+    return _code([f"$ rig {' '.join(arguments)}", *_first_runs_only(_printed("rig", *arguments, "--no-save"))])
 
 
 def _runs() -> str:

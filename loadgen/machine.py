@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import version
@@ -16,6 +18,10 @@ CGROUPS: Final = Path("/sys/fs/cgroup")
 OWN_CGROUPS: Final = Path("/proc/self/cgroup")
 
 _CLOCK_STEPS: Final = 100
+_CPU_INFO: Final = Path("/proc/cpuinfo")
+_GOVERNOR: Final = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_PORT_RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_GIT_TIMEOUT_S: Final = 5.0
 
 
 def library_version(name: str) -> str:
@@ -38,6 +44,14 @@ def descriptor_limits() -> tuple[int | None, int | None]:
     return soft, hard
 
 
+def port_range() -> tuple[int, int] | None:
+    """The first and the last local port that the kernel gives to clients."""
+    with contextlib.suppress(OSError, ValueError):
+        low, high = map(int, _PORT_RANGE.read_text().split())
+        return low, high
+    return None
+
+
 def load() -> float | None:
     """Processes that ran or waited for a CPU, on average over the last minute."""
     with contextlib.suppress(OSError):
@@ -50,8 +64,16 @@ def memory() -> tuple[int, int]:
     import psutil
 
     there = psutil.virtual_memory()
-    total = int(min([there.total, *_limits("memory", _memory_limit, CGROUPS, OWN_CGROUPS)]))
+    limit = memory_limit()
+    total = there.total if limit is None else min(there.total, limit)
     return min(there.available, total), total
+
+
+def memory_limit(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int | None:
+    """Bytes that the control group of this process gets; None for any."""
+    limit = min(_limits("memory", _memory_limit, cgroups, own), default=None)
+    # Version 1 says that there is none by a number close to 2**63.
+    return None if limit is None or limit >= 2**60 else int(limit)
 
 
 def cpu_quota(cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> float | None:
@@ -72,6 +94,44 @@ def loopback_ipv6() -> bool:
 def clock_step_ns() -> int:
     """The smallest step that the clock takes between two readings."""
     return min(map(_step_ns, range(_CLOCK_STEPS)))
+
+
+def cpu_model() -> str | None:
+    """The CPU's name, as the kernel has it."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", _CPU_INFO.read_text(), re.MULTILINE)
+        return None if found is None else found[1].strip()
+    return None
+
+
+def governor() -> str | None:
+    """How the kernel chooses the CPU's frequency."""
+    with contextlib.suppress(OSError):
+        return _GOVERNOR.read_text().strip()
+    return None
+
+
+def git_state() -> tuple[str, bool] | None:
+    """The commit of the folder that this process is in, and whether all files that git knows are as in it."""
+    commit = _git("rev-parse", "--verify", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return None if commit is None or changes is None else (commit, not changes)
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says; None where it is not here, or has nothing to say."""
+    try:
+        said = subprocess.run(
+            ["git", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=_GIT_TIMEOUT_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return said.stdout.decode(errors="replace").strip()
 
 
 def _step_ns(_: int) -> int:
