@@ -39,7 +39,7 @@ def report(
     if output is not None and output.suffix not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html")
     from rig.report import write_report
-    from rig.report.saved import find
+    from rig.runs.listing import find
 
     out = find(run[0]) / "report.html" if output is None else output
     write_report(run, out, png=png, svg=svg)

@@ -10,22 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def write_report(paths: Sequence[Path], out: Path, *, png: Path | None = None, svg: Path | None = None) -> None:
+def write_report(paths: Sequence[str | Path], out: Path, *, png: Path | None = None, svg: Path | None = None) -> None:
     """Writes the report of the runs at these paths (folders, or names under `runs/`) to a file.
 
     Args:
-        paths: what `rig.report.saved.load` takes; one or more.
+        paths: what `rig.runs.saved.load` takes; one or more.
         out: the HTML file.
         png, svg: folders to which each chart is written too, made where they are missing.
 
     Raises:
+        loadgen.errors.UsageError: there is no such run.
         loadgen.errors.DataError: a run cannot be read.
         OSError: a file cannot be written.
     """
     from rig.report import bundle, pictures
     from rig.report.page import draw, page
-    from rig.report.saved import load
     from rig.report.sides import sides
+    from rig.runs.saved import load
 
     with bundle.javascript() as javascript:
         saved = [load(path) for path in paths]

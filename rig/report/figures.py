@@ -10,11 +10,12 @@ import numpy as np
 
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING, Ints, Samples
+from rig.diff.statistics import LEAST_FOR_INTERVAL
 from rig.report import charts, frames
 from rig.report.frames import Curve
-from rig.report.median import LEAST_RUNS, Median
-from rig.report.saved import SavedRunOfProfile
+from rig.report.median import Median
 from rig.report.sides import Side
+from rig.runs.saved import SavedRunOfProfile
 
 Cell = str | float | None
 
@@ -161,9 +162,11 @@ def _median_rows(
 def interval_words(sides: Sequence[Side]) -> str:
     """What the bars on the medians are, or why there are none."""
     fewest = min((len(side.whole_runs) for side in sides), default=0)
-    if fewest >= LEAST_RUNS:
+    if fewest >= LEAST_FOR_INTERVAL:
         return "Stroke: the median. Bar: its 95 % interval, by order statistics."
-    return f"Stroke: the median. A 95 % interval of a median needs {LEAST_RUNS} runs or more; there are {fewest}."
+    return (
+        f"Stroke: the median. A 95 % interval of a median needs {LEAST_FOR_INTERVAL} runs or more; there are {fewest}."
+    )
 
 
 _RESOURCES: Final = (

@@ -14,8 +14,8 @@ import numpy as np
 from loadgen.samples import MISSING
 from rig.report import charts, figures, frames, words
 from rig.report.figures import Cell, Figure, Table
-from rig.report.saved import SavedRun
 from rig.report.sides import Side
+from rig.runs.saved import SavedRun
 
 _MEDIANS: Final = ("wall_ms", "p50_ms", "p99_ms", "max_ms", "throughput_rps", "over", "failed")
 _EVERY: Final = (

@@ -11,7 +11,7 @@ from typing import Any
 from loadgen.errors import DataError
 from loadgen.samples import Samples
 from rig.report import median
-from rig.report.saved import SavedProfile, SavedRun, SavedRunOfProfile
+from rig.runs.saved import SavedProfile, SavedRun, SavedRunOfProfile
 
 
 @dataclass(frozen=True, slots=True)

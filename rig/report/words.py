@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any, Final
 
-from rig.report.saved import SavedRun
 from rig.report.sides import Side
+from rig.runs.saved import SavedRun
 
 _PEAKS: Final = {
     "cpu_percent": "CPU {:,.0f} %",
@@ -118,6 +118,7 @@ def commands(saved: Sequence[SavedRun]) -> list[str]:
     """What repeats the measurement, and what makes this page."""
     return [
         *(shlex.join(run.result["command"]) for run in saved),
+        *(shlex.join(["rig", "rerun", run.path.name]) for run in saved),
         shlex.join(["rig", "report", *(str(run.path.name) for run in saved)]),
     ]
 

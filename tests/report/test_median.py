@@ -3,14 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rig.report.median import LEAST_RUNS, Median, of_runs
+from rig.diff.statistics import LEAST_FOR_INTERVAL
+from rig.report.median import Median, of_runs
 
 
 def test_of_no_values_there_is_no_median() -> None:
     assert of_runs([]) is None
 
 
-@pytest.mark.parametrize("runs", range(1, LEAST_RUNS))
+@pytest.mark.parametrize("runs", range(1, LEAST_FOR_INTERVAL))
 def test_of_few_runs_there_is_no_interval(runs: int) -> None:
     median = of_runs([*range(runs)])
     assert median is not None

@@ -13,7 +13,7 @@ import pytest
 from loadgen.errors import DataError
 from loadgen.samples import MISSING, Samples
 from rig.report import write_report
-from rig.report.saved import load
+from rig.runs.saved import load
 from tests.loadgen.make import ok_rows, samples_of
 from tests.report.support import RUNS, SPECS, csv_text, write
 from tests.rig.support import Place
@@ -136,7 +136,7 @@ def long_run(seed: int) -> Samples:
     took = (20e6 + numbers.exponential(5e6, 10_000)).astype(np.int64)
     one = samples_of(ok_rows(*[0] * 10_000))
     columns: dict[str, Any] = {"due": begun, "begun": begun, "connected": begun + 100_000, "first_byte": begun + took}
-    rest = {name: getattr(one, name) for name in ("bytes_in", "status", "outcome", "reused", "resent")}
+    rest = {name: getattr(one, name) for name in ("bytes_in", "status", "outcome", "reused", "resent", "target")}
     return Samples(**columns, done=begun + took + 50_000, **rest)
 
 
@@ -170,7 +170,7 @@ def test_the_command_writes_beside_the_run_unless_told_where(folder: Path, place
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing-like-it"], "no such run; give a folder, the beginning of a name in runs/, or latest"),
+        (["nothing-like-it"], "a run is a folder, its name, or latest. See rig runs"),
         (["a", "b"], "of several runs, -o FILE.html must say where to"),
         (["a", "-o", "page.pdf"], "the name must end in .html"),
     ],
