@@ -111,6 +111,8 @@ def compare(
     runs_dir: opt.RunsDir = None,
     name: opt.RunName = None,
     redact: opt.Redact = None,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html into the folder that is kept.")] = False,
+    open_report: Annotated[bool, typer.Option("--open", help="The same, and open it.")] = False,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -156,6 +158,8 @@ def compare(
     from rig.runs.saving import Saving, open_folder
     from rig.turns import carry_out
 
+    if (report or open_report) and save is False:
+        raise UsageError("--report and --open are about what is kept: leave --no-save out")
     bounds = [parse_fail_if(text) for text in fail_if or ()]
     instances = _instances(profile or [], cmd or [], ready, config)
     if bounds and len(instances) < 2:
@@ -191,6 +195,8 @@ def compare(
             _write_evidence(comparison.measured, samples)
         if saving is not None and (line := saving.finish(bounds, complete=not interrupted, quiet=quiet)):
             tell(f"rig: {line}")
+    if folder is not None and saving is not None and (report or open_report):
+        _write_report(folder.path, open_it=open_report)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     measured = [run for entry in comparison.measured for run in entry.runs]
@@ -198,6 +204,19 @@ def compare(
         raise typer.Exit(EXIT_NOTHING)
     missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
     raise typer.Exit(EXIT_MISSED if missed or not passed else EXIT_OK)
+
+
+def _write_report(folder: Path, *, open_it: bool) -> None:
+    """Writes the page beside what was kept, when the servers are stopped; `open_it`: and shows it."""
+    from rig.report import write_report
+
+    page = folder / "report.html"
+    write_report([folder], page)
+    tell(f"rig: {page}")
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())
 
 
 def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:

@@ -165,6 +165,16 @@ def test_listed(kept: Kept) -> None:
     assert "incomplete" not in listed.stdout
 
 
+def test_a_report_stands_beside_what_was_kept(tmp_path: Path) -> None:
+    kept = compared(tmp_path, "async", *FAST, "--report")
+    page = kept.folder / "report.html"
+    assert kept.stderr.splitlines()[-1] == f"rig: {page}"
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    refused = kept.place.run("compare", "async", *FAST, "--report", "--no-save")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "rig: --report and --open are about what is kept: leave --no-save out\n"
+
+
 def test_resources_are_rows_by_column(kept: Kept, tmp_path: Path) -> None:
     seen = {(row["profile"], row["run"], row["side"]) for row in kept.run.resources}
     assert {("async", "2", "server"), ("async", "2", "client")} <= seen
