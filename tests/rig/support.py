@@ -165,8 +165,8 @@ ARGS: Final = re.compile(r"##### server args:(?P<args>(?: --[a-z-]+=\S+)*)")
 RUN: Final = re.compile(r"-- N=(?P<n>\d+) run (?P<run>[1-9]\d*)")
 FAILED: Final = re.compile(r"failed:(?: [a-z0-9-]+=[1-9]\d*)+")
 SERVER: Final = re.compile(
-    r"server: peak cpu=(?P<cpu>\d+) % memory=(?P<memory>\d+) MB threads=(?P<threads>\d+)"
-    r" queue=(?P<queue>\d+) of (?P<queue_limit>\d+)(?: garbage collection=(?P<collected>\d+) ms in all)?"
+    r"server: peak (?:cpu=(?P<cpu>\d+) % )?(?:memory=(?P<memory>\d+) MB )?threads=(?P<threads>\d+)"
+    r"(?: queue=(?P<queue>\d+) of (?P<queue_limit>\d+))?(?: garbage collection=(?P<collected>\d+) ms in all)?"
 )
 WHY: Final = re.compile(r"why: \S.*\.")
 
