@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from loadgen.explain.backlog import Backlog, capacity_rps
-from loadgen.explain.queueing import Fit, Queue
+from loadgen.explain.fit import Fit
+from loadgen.explain.queueing import Queue
 from loadgen.samples import Ints
 
 _SPREAD: Final = 0.05

@@ -22,9 +22,10 @@ from loadgen.explain.backlog import Backlog, capacity_rps
 from loadgen.explain.cpu_shared import bound_clause, busy_clause
 from loadgen.explain.evidence import count_of, milliseconds
 from loadgen.explain.finding import Finding
+from loadgen.explain.fit import Fit
 from loadgen.explain.limits import unseen_resends
-from loadgen.explain.queueing import Fit
-from loadgen.explain.reading import LEAST_SERVICE_NS, WHOLE, Reading
+from loadgen.explain.places import WHOLE
+from loadgen.explain.reading import LEAST_SERVICE_NS, Reading
 from loadgen.explain.shape import held_shape
 from loadgen.explain.stall import held_by_stalls
 from loadgen.explain.words import counted, spoken_ms

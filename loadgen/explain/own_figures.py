@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from loadgen.explain.evidence import Ints, Mask, count_of, milliseconds
-from loadgen.explain.queueing import WAIT_PART
+from loadgen.explain.fit import WAIT_PART
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import spoken_ms
 from loadgen.samples import MISSING

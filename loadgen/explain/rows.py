@@ -35,6 +35,9 @@ _HELD_OFF: Final = 0.1
 _SURE_TURNS: Final = 4
 _LONG_NS: Final = 1_000_000_000
 """For longer no server that is only late in accepting leaves a connection, while it answers others all the time."""
+_IN_ORDER: Final = 0.15
+_IN_ORDER_DEVIATIONS: Final = 3.0
+"""Without any order the rank correlation of n requests has a standard deviation of 1 / sqrt(n - 1)."""
 
 
 @dataclass(frozen=True)
@@ -197,3 +200,39 @@ class Rows:
         mask = self.served & ~self.adrift & ~self.overtaken
         mask[self.evidence.concurrency :] = False
         return mask
+
+    @cached_property
+    def came_ns(self) -> Ints:
+        """What puts requests in the order in which the server took them: when they were connected, or when they began.
+
+        A connection is in the accept queue from its last ACK on, and over loopback that is within connect(); a process
+        of the generator that has lost its CPU for a moment notes it later, and several note it in an order of their
+        own. What takes up connections takes them by that queue; what waits for requests takes these as they were sent,
+        after the connect was noted. Which it was, shows: along the right order responses take longer and longer.
+        """
+        samples = self.evidence.samples
+        direct = (samples.connected != MISSING) & ~self.resent
+        begun = np.where(direct, samples.begun, self.arrival_ns)
+        rows = self.released & direct
+        if (np.diff(begun[rows][np.argsort(self.arrival_ns[rows], kind="stable")]) >= 0).all():
+            return self.arrival_ns
+        return max(self.arrival_ns, begun, key=self._growth)
+
+    def _growth(self, came_ns: Ints) -> float:
+        """Spearman's rank correlation of an order of arrival and response time among the released."""
+        rows = self.released
+        response = (self.evidence.samples.done - self.arrival_ns)[rows]
+        ranks = [np.argsort(np.argsort(column, kind="stable"), kind="stable") for column in (came_ns[rows], response)]
+        return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+    @cached_property
+    def in_order(self) -> float:
+        """Spearman's rank correlation of arrival and response time among the released; 1: who came later waited
+        longer."""
+        return self._growth(self.came_ns) if count_of(self.released) >= 20 else 0.0
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether who came later surely waited longer."""
+        by_chance = 1 / np.sqrt(max(count_of(self.released) - 1, 1))
+        return self.in_order > max(_IN_ORDER, _IN_ORDER_DEVIATIONS * float(by_chance))

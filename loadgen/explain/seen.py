@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from loadgen.explain.queueing import WAIT_PART, Fit, Queue
+from loadgen.explain.fit import WAIT_PART, Fit
+from loadgen.explain.queueing import Queue
 from loadgen.samples import Ints
 from loadgen.summary import most_at_once
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadgen.explain.evidence import count_of
-from loadgen.explain.reading import CLEAR_SPREAD, LEAST_SERVICE_NS, Reading
+from loadgen.explain.places import CLEAR_SPREAD
+from loadgen.explain.reading import LEAST_SERVICE_NS, Reading
 from loadgen.samples import MISSING
 
 IN_QUEUE: float = 0.5

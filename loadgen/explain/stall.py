@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from loadgen.explain.evidence import Mask, milliseconds
 from loadgen.explain.finding import Finding
+from loadgen.explain.fit import Floats
 from loadgen.explain.limits import unseen_resends
-from loadgen.explain.queueing import Floats
 from loadgen.explain.reading import Reading
 from loadgen.explain.words import joined, spoken_ms
 from loadgen.samples import MISSING, Ints
