@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from loadgen.explain import Evidence, Finding, explain
 from loadgen.outcome import Outcome
@@ -56,3 +57,33 @@ def test_rows_of_which_nothing_was_noted_do_not_matter() -> None:
     samples.connected[-1] = samples.first_byte[-1] = -1
     causes = {finding.cause for finding in explain(Evidence(samples, 40))}
     assert "concurrency-limit" in causes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_limit_is_found_where_an_event_loop_took_whole_stretches_in_another_order(seed: int) -> None:
+    """What came while the loop was accepting was read first: seen on a server with 40 places of 50 to 150 ms."""
+    random = np.random.default_rng(seed)
+    taken = np.roll(np.arange(300), -int(random.integers(30, 150)))
+    free, done = np.zeros(40), np.zeros(300)
+    for row in taken:
+        place = int(np.argmin(free))
+        free[place] += random.uniform(50, 150)
+        done[row] = free[place]
+    finding = finding_of(burst_of(done))
+    assert finding.cause == "concurrency-limit"
+    assert 34 <= finding.details["limit"] <= 46
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_limit_is_found_where_waits_differ_by_themselves(seed: int) -> None:
+    times = np.random.default_rng(seed).uniform(50, 800, 300)
+    assert finding_of(burst_of(times)).cause == "overlapped"
+
+
+def burst_of(done_ms: NDArray[np.float64]) -> Samples:
+    return samples_of(
+        [
+            {"begun": 12 * US * row, "connected": 12 * US * row + 30 * US, "done": round(ms * MS) + 12 * US * row}
+            for row, ms in enumerate(done_ms.tolist())
+        ]
+    )
