@@ -42,8 +42,8 @@ _NEIGHBOURS: Final = 7
 _FEWEST_NEIGHBOURLY: Final = 50
 _NEIGHBOURLY: Final = 0.6
 """Rank correlation with the median of 15 of which one is the time itself: without any order it is 0.2 to 0.3."""
-_CLEARLY: Final = 0.1
-"""The order of arrival is kept where that of the neighbours is not clearly better."""
+_CLEARLY: Final = 0.5
+"""The order of arrival is kept where that of the neighbours does not leave half as much, or less, out of order."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,8 @@ class Rows:
         came = max(orders, key=self._growth)
         if self.evidence.is_burst and rows.all() and len(rows) >= _FEWEST_NEIGHBOURLY:
             of_neighbours = _times_of_neighbours(came, samples.done - self.arrival_ns)
-            if self._growth(of_neighbours) > max(_NEIGHBOURLY, self._growth(came) + _CLEARLY):
+            growth = self._growth(of_neighbours)
+            if growth > _NEIGHBOURLY and 1 - growth < _CLEARLY * (1 - self._growth(came)):
                 return of_neighbours
         return came
 
