@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from bench.accuracy import measure_accuracy
 from bench.burst import measure_bursts
 from bench.clients import PATH_VARIABLE, PEERS, find_peers
 from bench.compare import measure_compare
@@ -32,6 +33,7 @@ _SECTIONS: Final[dict[str, Callable[[Settings], Section]]] = {
     "burst": measure_bursts,
     "sustained": measure_sustained,
     "pace": measure_pace,
+    "accuracy": measure_accuracy,
     "standstill": measure_standstill,
     "memory": measure_memory,
     "start": measure_start,

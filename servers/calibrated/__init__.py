@@ -26,6 +26,7 @@ What it does where another server might do something else:
 - Requests that come while one of the same connection is worked on wait their turn, and are answered in order.
 - Work ends on time inside a standstill, but is answered, and its slot handed over, at the standstill's end.
 - Idle connections are kept for ever. SIGTERM and SIGINT end it at once, and drop what is being worked on.
-- `/stats` says more than elsewhere. `/stats?reset=1` answers what there was until then, and begins the counts and the
-  jitter anew.
+- `/stats` says more than elsewhere; `response` is its own record of response times, from the kernel's receipt of the
+  last byte to the written answer, to hold a client's figures against. `/stats?reset=1` answers what there was until
+  then, and begins the counts and the jitter anew.
 """

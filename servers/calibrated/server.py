@@ -33,7 +33,7 @@ class _Counted(IntEnum):
     STALLED = 2  # served, and held up by a standstill: many leave at one moment, so it says nothing about exactness
 
 
-_Answer = tuple[int, int, Connection, bytes, _Counted]
+_Answer = tuple[int, int, Connection, bytes, _Counted, int]
 
 
 class Server:
@@ -148,7 +148,8 @@ class Server:
         self._pending += 1
         self._show()
         self._counters.peak_waiting = max(self._counters.peak_waiting, self._waiting)
-        self._push(end_ns, connection, payload, _Counted.SERVED if end_ns == done_ns else _Counted.STALLED)
+        counted = _Counted.SERVED if end_ns == done_ns else _Counted.STALLED
+        self._push(end_ns, connection, payload, counted, request.arrival_ns)
 
     def _jittered_ns(self, length_ns: int) -> int:
         if not self._jitter_ns:
@@ -168,7 +169,7 @@ class Server:
 
     def _at_once(self, connection: Connection, request: Request, reply: Reply) -> None:
         payload = render(reply, connection=request.connection, head=request.method == b"HEAD")
-        self._push(time.monotonic_ns(), connection, payload, _Counted.NOT)
+        self._push(time.monotonic_ns(), connection, payload, _Counted.NOT, request.arrival_ns)
 
     def _hold(self, endpoint: Endpoint, value: int) -> Reply:
         self.catch_up()
@@ -190,9 +191,9 @@ class Server:
         self._turn(time.monotonic_ns())
         self._alarm.set(self._next_ns)
 
-    def _push(self, due_ns: int, connection: Connection, payload: bytes, counted: _Counted) -> None:
+    def _push(self, due_ns: int, connection: Connection, payload: bytes, counted: _Counted, arrival_ns: int) -> None:
         self._sequence += 1
-        heappush(self._answers, (due_ns, self._sequence, connection, payload, counted))
+        heappush(self._answers, (due_ns, self._sequence, connection, payload, counted, arrival_ns))
         # The alarm may ring too early, after `catch_up` has done its work; it must never ring too late.
         if due_ns < self._next_ns:
             self._next_ns = due_ns
@@ -208,7 +209,7 @@ class Server:
             now_ns = self._answer(heappop(answers)) if due_ns < self._stall_ns[0] else self._stand_still(now_ns)
 
     def _answer(self, answer: _Answer) -> int:
-        due_ns, _, connection, payload, counted = answer
+        due_ns, _, connection, payload, counted, arrival_ns = answer
         if counted:
             # Before it is sent: who has all the answers must find nothing in flight.
             self._pending -= 1
@@ -219,7 +220,9 @@ class Server:
         if counted:
             if not written:
                 self._counters.gone += 1
-            elif counted is _Counted.SERVED:
+            else:
+                self._counters.response.add(now_ns - arrival_ns)
+            if written and counted is _Counted.SERVED:
                 self._counters.error.add(now_ns - max(due_ns, self._held_until_ns))
         # What follows an answer can wait until everything that is due has gone out.
         connection.earliest_ns = due_ns
@@ -292,4 +295,5 @@ class Server:
             "realtime": self._realtime,
             "error": counters.error.report(),
             "pickup": counters.pickup.report(),
+            "response": counters.response.report(),
         }

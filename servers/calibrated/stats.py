@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
+
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from servers.calibrated.settings import NS_PER_MS
 
+_LONGEST_US: Final = 3_600_000_000
+_DIGITS: Final = 3
 _BUCKET_NS = 10_000
 _BUCKETS = 10_000
 
@@ -53,6 +58,30 @@ class Lateness:
         }
 
 
+class Responses:
+    """The response times as the server has them, to a thousandth: from the kernel's receipt to the answer written."""
+
+    __slots__ = ("_histogram",)
+
+    def __init__(self) -> None:
+        self._histogram = HdrHistogram(1, _LONGEST_US, _DIGITS)
+
+    def add(self, response_ns: int) -> None:
+        """Counts one, in nanoseconds."""
+        self._histogram.record_value(max(1, response_ns // 1_000))
+
+    def report(self) -> dict[str, float | None]:
+        """Returns count, median, p99 and greatest response time, in milliseconds; None where nothing was counted."""
+        count = self._histogram.get_total_count()
+        p50, p99, greatest = (self._histogram.get_value_at_percentile(at) / 1_000 for at in (50, 99, 100))
+        return {
+            "count": count,
+            "p50_ms": p50 if count else None,
+            "p99_ms": p99 if count else None,
+            "max_ms": greatest if count else None,
+        }
+
+
 @dataclass(slots=True)
 class Counters:
     """Counts since the start or the last reset, beside those that every server keeps (`servers.stats`).
@@ -67,6 +96,7 @@ class Counters:
         stalled_ns: What they lasted together.
         error: Answer written after the end of its service; standstills are left out.
         pickup: Request read after the kernel had received it.
+        response: Answer written after the kernel had received the request; what stood still is in it.
     """
 
     gone: int = 0
@@ -78,3 +108,4 @@ class Counters:
     stalled_ns: int = 0
     error: Lateness = field(default_factory=Lateness)
     pickup: Lateness = field(default_factory=Lateness)
+    response: Responses = field(default_factory=Responses)

@@ -34,6 +34,19 @@ def test_limit_makes_waves() -> None:
     assert (stats["in_flight"], stats["waiting"], stats["shed"]) == (0, 0, 0)
 
 
+def test_its_own_record_of_response_times_is_the_clients() -> None:
+    with running("--limit", "20", "--service-ms", "200") as server:
+        answers = burst(server, ["/sleep"] * 50)
+        record = server.stats("?reset=1")["response"]
+        after = server.stats()["response"]
+    slowest_ms = max(answer.done_ms for answer in answers)
+    assert record["count"] == 50
+    # In buckets of a thousandth; the client's are longer by the way and by its own reading one by one.
+    assert 399 <= record["p50_ms"] < 0.9 * record["p99_ms"]
+    assert 599 <= record["max_ms"] <= 1.001 * slowest_ms
+    assert after == {"count": 0, "p50_ms": None, "p99_ms": None, "max_ms": None}
+
+
 def test_without_a_limit_all_are_worked_on_at_once() -> None:
     with running("--service-ms", "300") as server:
         answers = burst(server, ["/sleep"] * 100)
