@@ -32,6 +32,8 @@ _CHANCE: Final = 2.0
 _FEWEST: Final = 40
 _EVEN: Final = 5.0
 """Standard deviations of a Poisson count; arrivals that differ by more do not come at one rate."""
+_TREND: Final = 4.0
+"""Standard deviations of the slope of Poisson counts; arrivals with more have a ramp in them."""
 _SATURATED: Final = (0.3, 0.9)
 """Of the completions, in order: by then the queue stands, and after it there are too few left to fill every place."""
 
@@ -91,7 +93,7 @@ class Backlog:
             growth=growth,
             at_first=float(means[0]),
             grows=growth > least and slope > _SURE * error,
-            is_even=bool(np.ptp(arrived) <= _EVEN * np.sqrt(2 * len(due) / BLOCKS)),
+            is_even=_is_even(arrived),
         )
 
 
@@ -102,6 +104,15 @@ def capacity_rps(done_ns: Ints) -> float:
     at, rank = ordered[low:high] / 1e9, np.arange(low, high, dtype=np.float64)
     at -= at.mean()
     return float((at * (rank - rank.mean())).sum() / (at * at).sum())
+
+
+def _is_even(arrived: Ints) -> bool:
+    """Whether so many arrivals in each stretch are those of one rate: neither too unlike nor with a trend."""
+    mean = float(arrived.mean())
+    at = np.arange(len(arrived)) - (len(arrived) - 1) / 2
+    by_chance = np.sqrt(mean / float((at * at).sum()))
+    slope, _ = _slope(arrived.astype(np.float64))
+    return bool(np.ptp(arrived) <= _EVEN * np.sqrt(2 * mean) and abs(slope) <= _TREND * by_chance)
 
 
 def _first_response_s(samples: Samples) -> float:

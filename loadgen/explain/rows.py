@@ -223,10 +223,9 @@ class Rows:
         direct = (samples.connected != MISSING) & ~self.resent
         begun = np.where(direct, samples.begun, self.arrival_ns)
         rows = self.released & direct
-        orders = [self.arrival_ns]
-        if (np.diff(begun[rows][np.argsort(self.arrival_ns[rows], kind="stable")]) < 0).any():
-            orders.append(begun)
-        came = max(orders, key=self._growth)
+        came = self.arrival_ns
+        if (np.diff(begun[rows][np.argsort(came[rows], kind="stable")]) < 0).any():
+            came = max(came, begun, key=self._growth)
         if self.evidence.is_burst and rows.all() and len(rows) >= _FEWEST_NEIGHBOURLY:
             of_neighbours = _times_of_neighbours(came, samples.done - self.arrival_ns)
             growth = self._growth(of_neighbours)
