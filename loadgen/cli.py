@@ -131,10 +131,12 @@ def fire(
         folder = None
         if save:
             from loadgen.saving import FolderSink, SaveOptions
+            from loadgen.store import extra_columns
 
             saving = SaveOptions(runs_dir, name)
             words = [plan.target.host, plan.target.path]
-            folder = stack.enter_context(saving.open("loadgen", "loadgen", words, plan, {}))
+            opened = saving.open("loadgen", "loadgen", words, redact=plan.redact, extra=extra_columns(plan))
+            folder = stack.enter_context(opened)
             sinks.append(FolderSink(plan, folder))
         code = _carry_out(plan, sinks, metrics, note=not quiet, resources=resources)
         if folder is not None and (line := folder.note(quiet=quiet)):

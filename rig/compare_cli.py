@@ -15,10 +15,11 @@ import typer
 from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
-from loadgen.errors import FolderError, UsageError
+from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
 from rig.build_cli import build_first
+from rig.keep_cli import KeepOptions, Save
 from rig.options import Config, FailIfs
 
 if TYPE_CHECKING:
@@ -59,11 +60,6 @@ Ready = Annotated[
 SamplesFile = Annotated[
     Path | None,
     typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
-]
-
-Save = Annotated[
-    bool | None,
-    typer.Option("--save/--no-save", help="Keep all in a new folder; see rig runs. Default: where that is possible."),
 ]
 
 
@@ -172,14 +168,9 @@ def compare(
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        folder = None
-        if save is not False:
-            try:
-                folder = stack.enter_context(open_folder(instances, plan, runs_dir, name))
-            except FolderError as error:
-                if save or runs_dir is not None:
-                    raise
-                tell(f"rig: nothing will be kept: {error}, or say --no-save")
+        folder = KeepOptions(save, runs_dir, name).open(lambda options: open_folder(options, instances, plan))
+        if folder is not None:
+            stack.enter_context(folder)
         comparison = Comparison(
             instances, lambda base: load.plan(request.target(f"{base}{path}")), resources=resources, folder=folder
         )
@@ -193,8 +184,10 @@ def compare(
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
             _write_evidence(comparison.measured, samples)
-        if saving is not None and (line := saving.finish(bounds, complete=not interrupted, quiet=quiet)):
-            tell(f"rig: {line}")
+        if folder is not None and saving is not None:
+            saving.finish(bounds, complete=not interrupted)
+            if (line := folder.note(quiet=quiet)) is not None:
+                tell(f"rig: {line}")
     if folder is not None and saving is not None and (report or open_report):
         _write_report(folder.path, open_it=open_report)
     if interrupted:

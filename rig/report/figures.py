@@ -119,7 +119,7 @@ def over_time(sides: Sequence[Side]) -> Iterator[Figure]:
         ),
     ]
     for name, title, column, scale in _RESOURCES:
-        curves = {label: _resource(side, run, column, scale) for label, (side, run) in middle.items()}
+        curves = {label: _resource(run, column, scale) for label, (_, run) in middle.items()}
         panels.append((name, title, curves, "linear"))
     ends = [float(curve.x[-1]) for _, _, curves, _ in panels[:2] for curve in curves.values() if len(curve.x)]
     span_ms = max(ends, default=0.0)
@@ -177,11 +177,9 @@ _RESOURCES: Final = (
 )
 
 
-def _resource(side: Side, run: SavedRunOfProfile, column: str, scale: float) -> Curve:
+def _resource(run: SavedRunOfProfile, column: str, scale: float) -> Curve:
     known = [
-        (int(row["at_ns"]), float(row[column]))
-        for row in side.resources.get((run.number, "server"), ())
-        if row.get(column)
+        (int(row["at_ns"]), float(row[column])) for row in run.resources if row["side"] == "server" and row.get(column)
     ]
     known = [point for point in known if point[0] >= 0]
     at, value = (np.array([point[part] for point in known], dtype=np.float64) for part in (0, 1))

@@ -201,7 +201,7 @@ def _result(side: Side) -> str:
 def _resources(side: Side) -> str:
     peaks = []
     for column, words in _PEAKS.items():
-        rows = (row for (_, end), of_run in side.resources.items() if end == "server" for row in of_run)
+        rows = (row for run in side.profile.runs for row in run.resources if row["side"] == "server")
         values = [float(row[column]) for row in rows if row.get(column)]
         if values:
             peaks.append(words.format(max(values) / (_MIB if column == "rss_bytes" else 1)))

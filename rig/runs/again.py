@@ -40,7 +40,11 @@ def lines(saved: SavedRun, *, quiet: bool = False) -> Iterator[str]:
     Raises:
         DataError: it is of a kind that this version does not know, or its figures are not what they should be.
     """
-    forms: dict[str, Callable[..., Iterator[str]]] = {"compare": _of_comparison, "loadgen": _of_loadgen}
+    forms: dict[str, Callable[..., Iterator[str]]] = {
+        "compare": _of_comparison,
+        "loadgen": _of_loadgen,
+        "run": _of_scenario,
+    }
     kind = saved.result["kind"]
     if kind not in forms:
         raise DataError(f"{saved.path}: a run of kind {kind!r} cannot be shown; those that can are {', '.join(forms)}")
@@ -129,6 +133,11 @@ def _of_loadgen(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
         if not quiet:
             yield from text.all_runs_lines([run.findings for run in measured.runs])
         yield from text.objective_lines(measured.plan, measured.runs)
+
+
+def _of_scenario(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
+    """As it was kept: much of it is made of more than the figures."""
+    yield from saved.result["printed"]["quiet" if quiet else "all"]
 
 
 def _instance(profile: SavedProfile) -> Instance:
