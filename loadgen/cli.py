@@ -18,6 +18,7 @@ from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT
 from loadgen.load_options import LoadOptions
 from loadgen.mix_options import read_mix
 from loadgen.plan import DEFAULT_URL, Plan
+from loadgen.report_cli import OpenReport, Report, ReportOptions
 
 if TYPE_CHECKING:
     from loadgen.output import Sink
@@ -113,6 +114,8 @@ def fire(
     runs_dir: opt.RunsDir = None,
     name: opt.RunName = None,
     redact: opt.Redact = None,
+    report: Report = None,
+    open_report: OpenReport = False,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Fires N requests at the same moment, prints one line a run, and says why."""
@@ -125,6 +128,8 @@ def fire(
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     if not save and (runs_dir is not None or name is not None):
         raise UsageError("--runs-dir and --name are about a folder to keep the runs in: add --save")
+    page = ReportOptions(report, open_report)
+    page.check(kept=save, otherwise="add --save")
     with ExitStack() as stack:
         metrics, metrics_sinks = _open_metrics(stack, metrics_port, otlp)
         sinks = [*_open_sinks(stack, plan, output_format, output, samples, quiet=quiet), *metrics_sinks]
@@ -141,7 +146,9 @@ def fire(
         code = _carry_out(plan, sinks, metrics, note=not quiet, resources=resources)
         if folder is not None and (line := folder.note(quiet=quiet)):
             tell(f"loadgen: {line}")
-        raise typer.Exit(code)
+    if folder is not None:
+        page.write(folder, "loadgen")
+    raise typer.Exit(code)
 
 
 def _open_sinks(

@@ -18,6 +18,7 @@ from loadgen.entry import all_is_loaded
 from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
+from loadgen.report_cli import OpenReport, Report, ReportOptions
 from rig.build_cli import build_first
 from rig.keep_cli import KeepOptions, Save
 from rig.options import Config, FailIfs
@@ -107,8 +108,8 @@ def compare(
     runs_dir: opt.RunsDir = None,
     name: opt.RunName = None,
     redact: opt.Redact = None,
-    report: Annotated[bool, typer.Option("--report", help="Write report.html into the folder that is kept.")] = False,
-    open_report: Annotated[bool, typer.Option("--open", help="The same, and open it.")] = False,
+    report: Report = None,
+    open_report: OpenReport = False,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -154,8 +155,8 @@ def compare(
     from rig.runs.saving import Saving, open_folder
     from rig.turns import carry_out
 
-    if (report or open_report) and save is False:
-        raise UsageError("--report and --open are about what is kept: leave --no-save out")
+    page = ReportOptions(report, open_report)
+    page.check(kept=save is not False, otherwise="leave --no-save out")
     bounds = [parse_fail_if(text) for text in fail_if or ()]
     instances = _instances(profile or [], cmd or [], ready, config)
     if bounds and len(instances) < 2:
@@ -188,8 +189,8 @@ def compare(
             saving.finish(bounds, complete=not interrupted)
             if (line := folder.note(quiet=quiet)) is not None:
                 tell(f"rig: {line}")
-    if folder is not None and saving is not None and (report or open_report):
-        _write_report(folder.path, open_it=open_report)
+    if folder is not None:
+        page.write(folder, "rig")
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     measured = [run for entry in comparison.measured for run in entry.runs]
@@ -197,19 +198,6 @@ def compare(
         raise typer.Exit(EXIT_NOTHING)
     missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
     raise typer.Exit(EXIT_MISSED if missed or not passed else EXIT_OK)
-
-
-def _write_report(folder: Path, *, open_it: bool) -> None:
-    """Writes the page beside what was kept, when the servers are stopped; `open_it`: and shows it."""
-    from rig.report import write_report
-
-    page = folder / "report.html"
-    write_report([folder], page)
-    tell(f"rig: {page}")
-    if open_it:
-        import webbrowser
-
-        webbrowser.open(page.resolve().as_uri())
 
 
 def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:

@@ -18,6 +18,7 @@ from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
 from loadgen.errors import LoadgenError, UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
+from loadgen.report_cli import OpenReport, Report, ReportOptions
 from rig.keep_cli import KeepOptions, Save
 from rig.options import Config
 
@@ -81,6 +82,8 @@ def run(
     runs_dir: opt.RunsDir = None,
     run_name: opt.RunName = None,
     redact: opt.Redact = None,
+    report: Report = None,
+    open_report: OpenReport = False,
 ) -> None:
     """Carries a scenario out, and judges the outcome.
 
@@ -91,6 +94,8 @@ def run(
             raise UsageError(f"{option} {number} is not accepted: it takes 1 to 1000000")
     if warmup is not None and not 0 <= warmup <= 1000:
         raise UsageError(f"--warmup {warmup} is not accepted: it takes 0 to 1000")
+    page = ReportOptions(report, open_report)
+    page.check(kept=save is not False, otherwise="leave --no-save out")
     from loadgen.redaction import Redaction
     from rig.runs.saving import open_scenario_folder
     from rig.scenario.choice import Choice
@@ -109,7 +114,12 @@ def run(
         if folder is not None:
             stack.enter_context(folder)
         printer = _Printer(out, output_format, redaction, quiet=quiet)
-        raise typer.Exit(_carry_out(scenario, known, printer, folder, strict=strict, resources=resources))
+        try:
+            code = _carry_out(scenario, known, printer, folder, strict=strict, resources=resources)
+        finally:
+            if folder is not None:
+                page.write(folder, "rig")
+    raise typer.Exit(code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
+
+NAME: Final = "report.html"
+
+
+def write_beside(folder: Path) -> Path:
+    """Writes the report of one run folder into it; raises as `write_report` does. `loadgen.report_cli` calls it."""
+    page = folder / NAME
+    write_report([folder], page)
+    return page
 
 
 def write_report(paths: Sequence[str | Path], out: Path, *, png: Path | None = None, svg: Path | None = None) -> None:
@@ -32,9 +42,20 @@ def write_report(paths: Sequence[str | Path], out: Path, *, png: Path | None = N
         saved = [load(path) for path in paths]
         of_runs = sides(saved)
         drawn = draw(of_runs)
-        out.write_text(page(saved, of_runs, drawn, javascript), encoding="utf-8")
+        _replace(out, page(saved, of_runs, drawn, javascript))
     for folder, write in ((png, pictures.write_png), (svg, pictures.write_svg)):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             for figure in drawn.figures:
                 write(figure, folder)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Writes it as a whole: until all of it is there, what stood there before does."""
+    new = file.with_name(f"{file.name}.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(file)
+    except BaseException:  # a Ctrl-C too
+        new.unlink(missing_ok=True)
+        raise

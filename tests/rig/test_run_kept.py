@@ -92,7 +92,7 @@ def test_a_folder_has_it_all(kept: Kept) -> None:
     assert kept.folder.name.endswith("Z-mine")
     assert kept.stderr == f"rig: kept in {kept.folder}\n"
     names = {path.name for path in kept.folder.iterdir()}
-    assert names >= {"resources.csv", "result.json", "samples.csv.gz", "samples.evidence.json"}
+    assert names >= {"report.html", "resources.csv", "result.json", "samples.csv.gz", "samples.evidence.json"}
     logs = sorted(name for name in names if name.endswith(".log"))
     each = ("calibrated-limit-6", "async")
     assert logs == sorted(f"server-{number}-{each[(number - 1) % 2]}.log" for number in range(1, 7))
