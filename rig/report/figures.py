@@ -120,7 +120,11 @@ def over_time(sides: Sequence[Side]) -> Iterator[Figure]:
     ]
     for name, title, column, scale in _RESOURCES:
         curves = {label: _resource(run, column, scale) for label, (_, run) in middle.items()}
-        panels.append((name, title, curves, "linear"))
+        if name == "pauses":  # each is since the look before; where none was, there is nothing to see
+            if any(curve.y.any() for curve in curves.values()):
+                panels.append((name, title, curves, "step-before"))
+        else:
+            panels.append((name, title, curves, "linear"))
     ends = [float(curve.x[-1]) for _, _, curves, _ in panels[:2] for curve in curves.values() if len(curve.x)]
     span_ms = max(ends, default=0.0)
     for name, title, curves, interpolate in panels:
@@ -174,6 +178,7 @@ _RESOURCES: Final = (
     ("memory", "server memory, MiB", "rss_bytes", 1 / _MIB),
     ("threads", "server threads", "threads", 1.0),
     ("queue", "accept queue", "queue", 1.0),
+    ("pauses", "garbage collection, ms", "gc_pause_ms", 1.0),
 )
 
 

@@ -15,7 +15,7 @@ from rig.render import comparisons_data, profiles_data
 from rig.scenario.choice import available
 from rig.scenario.loads import LoadOutcome, plan_of
 from rig.scenario.outcome import Outcome
-from rig.scenario.report import printed, rows_data, steps_data
+from rig.scenario.report import printed, steps_data, verdicts_data
 from scenarios.scenario import Ask, Load, Scenario
 from servers.catalog import Instance, Profile
 
@@ -108,29 +108,29 @@ class ScenarioSaving:
     def keep(self, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> None:
         """Adds the runs that have ended since the last call. How they are judged is left to the end."""
         if self._runs.add(_sides(outcomes)):
-            self._write(outcomes, left_out, rows=[], interrupted=None)
+            self._write(outcomes, left_out, {}, interrupted=None)
 
     def finish(self, outcomes: Sequence[Outcome], left_out: Sequence[str], *, interrupted: bool, ended: bool) -> None:
         """Keeps the rest, and the verdicts; `ended`: all steps were carried out."""
         sides = _sides(outcomes)
         self._runs.add(sides)
         if any(side.runs for side in sides) or any(outcome.measured for outcome in outcomes):
-            self._write(outcomes, left_out, rows=rows_data(outcomes), interrupted=interrupted)
+            self._write(outcomes, left_out, verdicts_data(outcomes), interrupted=interrupted)
         self._runs.folder.finish(complete=ended)
 
     def _write(
         self,
         outcomes: Sequence[Outcome],
         left_out: Sequence[str],
+        verdicts: dict[str, Any],
         *,
-        rows: list[dict[str, Any]],
         interrupted: bool | None,
     ) -> None:
         text = {
             name: [*self._heading, *printed(self._scenario, outcomes, quiet=quiet, interrupted=interrupted)]
             for name, quiet in (("all", False), ("quiet", True))
         }
-        body = steps_data(self._scenario, outcomes, left_out) | {"rows": rows, "printed": text}
+        body = steps_data(self._scenario, outcomes, left_out) | verdicts | {"printed": text}
         self._runs.keep(body, _sides(outcomes))
 
 

@@ -83,7 +83,7 @@ def all_held(outcomes: Sequence[Outcome]) -> bool:
 def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
     """The JSON object of a scenario."""
     head = {"schema": SCHEMA, "environment": environment_data()}
-    return head | steps_data(scenario, outcomes, left_out) | {"rows": rows_data(outcomes)}
+    return head | steps_data(scenario, outcomes, left_out) | verdicts_data(outcomes)
 
 
 def steps_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
@@ -101,9 +101,10 @@ def steps_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequen
     }
 
 
-def rows_data(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """What each entry was held against, and whether that held, as plain data."""
-    return [_row_data(row) for outcome in outcomes for row in outcome.rows()]
+def verdicts_data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What each entry was held against, whether that held, and how many did, as plain data."""
+    rows = [row for outcome in outcomes for row in outcome.rows()]
+    return {"rows": [_row_data(row) for row in rows], "sentence": total(rows)}
 
 
 def scenario_list(scenarios: Sequence[Scenario]) -> Iterator[str]:

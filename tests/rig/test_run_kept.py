@@ -231,3 +231,13 @@ def test_where_nothing_was_measured_nothing_is_kept(broken_place: Place, tmp_pat
 def test_a_folder_of_another_place_is_shown_too(kept: Kept, tmp_path: Path) -> None:
     folder = shutil.copytree(kept.folder, tmp_path / "copy")
     assert kept.place.run("show", str(folder)).stdout == kept.rig("show", "latest").stdout
+
+
+def test_a_report_begins_with_what_became_of_the_predictions(kept: Kept) -> None:
+    page = (kept.folder / "report.html").read_text()
+    total = kept.stdout.splitlines()[-1]
+    assert f">Mine: {total}.</p>" in page
+    table = page[page.index("<h3>Held against the prediction</h3>") :].partition("</table>")[0]
+    rows = kept.run.result["rows"]
+    assert table.count("<tr>") == 1 + len(rows)
+    assert all(row["measured"] in table for row in rows)
