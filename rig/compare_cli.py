@@ -24,8 +24,8 @@ from rig.keep_cli import KeepOptions, Save
 from rig.options import Config, FailIfs
 
 if TYPE_CHECKING:
-    from rig.compare import Measured
     from rig.diff.fail_if import FailIf
+    from rig.measured import Measured
     from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """

@@ -23,9 +23,9 @@ from loadgen.runner import Run
 from loadgen.samples import COLUMNS, Samples
 from loadgen.store import DTYPES
 from loadgen.summary import NS_PER_MS, Durations, Lateness, Second, Summary, TargetSummary, Times
-from rig.compare import Measured
 from rig.diff.again import compared_again
 from rig.diff.fail_if import judged_line
+from rig.measured import Measured
 from rig.render import against, blocks, table
 from rig.runs.saved import SavedProfile, SavedRun
 from servers.catalog import Instance

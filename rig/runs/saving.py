@@ -9,8 +9,8 @@ from loadgen.plan import Plan
 from loadgen.run_folder import RunFolder
 from loadgen.saving import SaveOptions
 from loadgen.store import extra_columns
-from rig.compare import Measured
 from rig.diff.fail_if import FailIf
+from rig.measured import Measured
 from rig.render import comparisons_data, profiles_data
 from rig.scenario.choice import available
 from rig.scenario.loads import LoadOutcome, plan_of

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from loadgen.plan import Plan, Target, Workload
 from loadgen.preflight import check_capacity
 from loadgen.render.document import plan_data
-from rig.compare import Comparison, Measured
+from rig.compare import Comparison
+from rig.measured import Measured
 from rig.render import blocks, profiles_data
 from rig.scenario.judge import Seen
 from rig.scenario.outcome import Row, row_of
