@@ -59,7 +59,7 @@ class ReportOptions:
             return
         except Exception as error:  # also a defect of ours: what was measured, and the exit code, stand
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            tell(f"{program}: the report could not be written: {reason}; rig report {folder.path} tries again")
+            tell(f"{program}: no report was written: {reason}; rig report {folder.path} writes one")
             return
         if page is not None and self.open_it:
             import webbrowser

@@ -10,11 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from loadgen.errors import DataError
+from rig.runs.result import measured_profiles, read_result
+
 NAME: Final = "report.html"
+MOST_UNASKED: Final = 500_000
+"""Requests of a folder whose report is made without being asked for: some seconds of a core, and 400 MB of memory."""
 
 
 def write_beside(folder: Path) -> Path:
-    """Writes the report of one run folder into it; raises as `write_report` does. `loadgen.report_cli` calls it."""
+    """Writes the report of one run folder into it, and gives its path. `loadgen.report_cli` calls it.
+
+    Raises:
+        loadgen.errors.DataError: there are too many requests for that; and as `write_report` does.
+    """
+    requests = sum(run["requests"] for _, entry in measured_profiles(read_result(folder)) for run in entry["runs"])
+    if requests > MOST_UNASKED:
+        raise DataError(f"of {requests:,} requests it takes long and much memory")
     page = folder / NAME
     write_report([folder], page)
     return page
