@@ -17,6 +17,7 @@ from bench.compare import measure_compare
 from bench.document import render, render_table, summary
 from bench.errors import BenchError
 from bench.figure import Section
+from bench.kept import measure_kept
 from bench.machine import describe_machine
 from bench.memory import measure_memory
 from bench.native import compile_program
@@ -38,6 +39,7 @@ _SECTIONS: Final[dict[str, Callable[[Settings], Section]]] = {
     "memory": measure_memory,
     "start": measure_start,
     "compare": measure_compare,
+    "kept": measure_kept,
 }
 
 _EPILOG = f"""\

@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for name in arguments or names():
         measured_on = _measured_on()
-        command = [sys.executable, "-P", "-m", "rig", "run", name]
+        command = [sys.executable, "-P", "-m", "rig", "run", name, "--no-save"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
         if done.returncode:
             failed += 1

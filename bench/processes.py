@@ -128,8 +128,12 @@ def _start(
 
 
 def _environment() -> Mapping[str, str]:
-    """Without what would send a client's requests elsewhere."""
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    """Without what would send a client's requests elsewhere, or have a command compile itself at each start."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.lower().endswith("_proxy") and name != "PYTHONDONTWRITEBYTECODE"
+    }
 
 
 @contextlib.contextmanager

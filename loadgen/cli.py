@@ -18,6 +18,7 @@ from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT
 from loadgen.load_options import LoadOptions
 from loadgen.mix_options import read_mix
 from loadgen.plan import DEFAULT_URL, Plan
+from loadgen.report_cli import OpenReport, Report, ReportOptions
 
 if TYPE_CHECKING:
     from loadgen.output import Sink
@@ -113,6 +114,8 @@ def fire(
     runs_dir: opt.RunsDir = None,
     name: opt.RunName = None,
     redact: opt.Redact = None,
+    report: Report = None,
+    open_report: OpenReport = False,
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Fires N requests at the same moment, prints one line a run, and says why."""
@@ -125,21 +128,27 @@ def fire(
     ).plan(mix[0].target, mix if len(mix) > 1 else ())  # fmt: skip
     if not save and (runs_dir is not None or name is not None):
         raise UsageError("--runs-dir and --name are about a folder to keep the runs in: add --save")
+    page = ReportOptions(report, open_report)
+    page.check(kept=save, otherwise="add --save")
     with ExitStack() as stack:
         metrics, metrics_sinks = _open_metrics(stack, metrics_port, otlp)
         sinks = [*_open_sinks(stack, plan, output_format, output, samples, quiet=quiet), *metrics_sinks]
         folder = None
         if save:
             from loadgen.saving import FolderSink, SaveOptions
+            from loadgen.store import extra_columns
 
             saving = SaveOptions(runs_dir, name)
             words = [plan.target.host, plan.target.path]
-            folder = stack.enter_context(saving.open("loadgen", "loadgen", words, plan, {}))
+            opened = saving.open("loadgen", "loadgen", words, redact=plan.redact, extra=extra_columns(plan))
+            folder = stack.enter_context(opened)
             sinks.append(FolderSink(plan, folder))
         code = _carry_out(plan, sinks, metrics, note=not quiet, resources=resources)
         if folder is not None and (line := folder.note(quiet=quiet)):
             tell(f"loadgen: {line}")
-        raise typer.Exit(code)
+    if folder is not None:
+        page.write(folder, "loadgen")
+    raise typer.Exit(code)
 
 
 def _open_sinks(

@@ -132,6 +132,11 @@ class RunFolder:
         if not self._body and self.trouble is None:  # nothing came of it
             self._discard()
 
+    @property
+    def holds_runs(self) -> bool:
+        """Whether anything was said of a run in it."""
+        return bool(self._body)
+
     def log_path(self, number: int, profile: str) -> Path:
         """Where a server's log goes."""
         return self.path / f"server-{number}-{made_name([self._redaction.text(profile)])}.log"

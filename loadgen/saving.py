@@ -18,7 +18,6 @@ from loadgen.render.document import plan_data, run_data
 from loadgen.run_folder import RUNS_DIR, Head, RunFolder, check_name, made_name
 from loadgen.runner import Run
 from loadgen.samples import Samples
-from loadgen.store import extra_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,17 @@ class SaveOptions:
     runs_dir: Path | None = None
     name: str | None = None
 
-    def open(self, program: str, kind: str, words: Sequence[str], plan: Plan, runtimes: dict[str, str]) -> RunFolder:
-        """A new folder; `words` name it where no name was given.
+    def open(
+        self,
+        program: str,
+        kind: str,
+        words: Sequence[str],
+        *,
+        redact: tuple[str, ...] = (),
+        extra: Sequence[str] = (),
+        runtimes: dict[str, str] | None = None,
+    ) -> RunFolder:
+        """A new folder for rows with these `extra_columns`; `words` name it where no name was given.
 
         Raises:
             UsageError: the name is not accepted.
@@ -37,10 +45,10 @@ class SaveOptions:
         """
         check_name(self.name)
         parent = RUNS_DIR if self.runs_dir is None else self.runs_dir
-        environment = full_environment() | {"runtimes": runtimes}
+        environment = full_environment() | {"runtimes": runtimes or {}}
         head = Head(self.name or made_name(words), kind, [program, *sys.argv[1:]], environment)
         try:
-            return RunFolder(parent, head, Redaction(plan.redact), extra_columns(plan))
+            return RunFolder(parent, head, Redaction(redact), extra)
         except OSError as error:
             raise FolderError(f"--runs-dir {parent}: {error.strerror}; name a folder that can be written to") from None
 

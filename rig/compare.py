@@ -8,17 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
-from loadgen.explain import Finding
 from loadgen.lone import send_alone
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
 from loadgen.runner import WARMUP, Run, Session
-from loadgen.summary import in_ms
+from rig.measured import Measured
 from rig.watched import watched
 from servers.catalog import Instance
 from servers.process import RunningServer, spawn
@@ -26,40 +24,6 @@ from servers.process import RunningServer, spawn
 if TYPE_CHECKING:
     from loadgen.progress import ProgressLine
     from loadgen.run_folder import RunFolder
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A profile and its runs so far."""
-
-    instance: Instance
-    plan: Plan
-    runs: list[Run] = field(default_factory=list)
-
-    def median_ms(self, figure: str) -> float | None:
-        """The median over the runs of `wall`, or of a response time such as `p50`; in ms; None: no whole run has it."""
-        values = [
-            run.summary.wall_ns if figure == "wall" else getattr(run.summary.times, f"{figure}_ns", None)
-            for run in self._whole_runs
-            if run.summary.ok
-        ]
-        known = [in_ms(value) for value in values if value is not None]
-        return median(known) if known else None
-
-    @property
-    def median_late(self) -> float | None:
-        """The median number of late requests a run; None where there is no whole run."""
-        return median(run.summary.over for run in self._whole_runs) if self._whole_runs else None
-
-    @property
-    def findings(self) -> list[tuple[Finding, ...]]:
-        """The findings of each whole run."""
-        return [run.findings for run in self._whole_runs]
-
-    @property
-    def _whole_runs(self) -> list[Run]:
-        """Those that were not interrupted: the wall and the lateness of the other say when Ctrl-C came, no more."""
-        return [run for run in self.runs if not run.interrupted]
 
 
 @dataclass(slots=True)

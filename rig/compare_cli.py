@@ -15,15 +15,17 @@ import typer
 from loadgen import options as opt
 from loadgen.command import create_file, tell
 from loadgen.entry import all_is_loaded
-from loadgen.errors import FolderError, UsageError
+from loadgen.errors import UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_MISSED, EXIT_NOTHING, EXIT_OK
 from loadgen.load_options import LoadOptions
+from loadgen.report_cli import OpenReport, Report, ReportOptions
 from rig.build_cli import build_first
+from rig.keep_cli import KeepOptions, Save
 from rig.options import Config, FailIfs
 
 if TYPE_CHECKING:
-    from rig.compare import Measured
     from rig.diff.fail_if import FailIf
+    from rig.measured import Measured
     from servers.catalog import Instance
 
 COMPARE_EXAMPLES = """
@@ -59,11 +61,6 @@ Ready = Annotated[
 SamplesFile = Annotated[
     Path | None,
     typer.Option("--samples", metavar="FILE.csv", help="Write each request's row too."),
-]
-
-Save = Annotated[
-    bool | None,
-    typer.Option("--save/--no-save", help="Keep all in a new folder; see rig runs. Default: where that is possible."),
 ]
 
 
@@ -111,8 +108,8 @@ def compare(
     runs_dir: opt.RunsDir = None,
     name: opt.RunName = None,
     redact: opt.Redact = None,
-    report: Annotated[bool, typer.Option("--report", help="Write report.html into the folder that is kept.")] = False,
-    open_report: Annotated[bool, typer.Option("--open", help="The same, and open it.")] = False,
+    report: Report = None,
+    open_report: OpenReport = False,
 ) -> None:
     """Fires at several profiles in turns.
 
@@ -158,8 +155,8 @@ def compare(
     from rig.runs.saving import Saving, open_folder
     from rig.turns import carry_out
 
-    if (report or open_report) and save is False:
-        raise UsageError("--report and --open are about what is kept: leave --no-save out")
+    page = ReportOptions(report, open_report)
+    page.check(kept=save is not False, otherwise="leave --no-save out")
     bounds = [parse_fail_if(text) for text in fail_if or ()]
     instances = _instances(profile or [], cmd or [], ready, config)
     if bounds and len(instances) < 2:
@@ -172,14 +169,9 @@ def compare(
     with ExitStack() as stack:
         out = sys.stdout if output is None else stack.enter_context(create_file("--output", output))
         samples_file = None if samples is None else stack.enter_context(create_file("--samples", samples))
-        folder = None
-        if save is not False:
-            try:
-                folder = stack.enter_context(open_folder(instances, plan, runs_dir, name))
-            except FolderError as error:
-                if save or runs_dir is not None:
-                    raise
-                tell(f"rig: nothing will be kept: {error}, or say --no-save")
+        folder = KeepOptions(save, runs_dir, name).open(lambda options: open_folder(options, instances, plan))
+        if folder is not None:
+            stack.enter_context(folder)
         comparison = Comparison(
             instances, lambda base: load.plan(request.target(f"{base}{path}")), resources=resources, folder=folder
         )
@@ -193,10 +185,12 @@ def compare(
             _write_rows(comparison.measured, samples_file)
             samples_file.flush()
             _write_evidence(comparison.measured, samples)
-        if saving is not None and (line := saving.finish(bounds, complete=not interrupted, quiet=quiet)):
-            tell(f"rig: {line}")
-    if folder is not None and saving is not None and (report or open_report):
-        _write_report(folder.path, open_it=open_report)
+        if folder is not None and saving is not None:
+            saving.finish(bounds, complete=not interrupted)
+            if (line := folder.note(quiet=quiet)) is not None:
+                tell(f"rig: {line}")
+    if folder is not None:
+        page.write(folder, "rig")
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     measured = [run for entry in comparison.measured for run in entry.runs]
@@ -204,19 +198,6 @@ def compare(
         raise typer.Exit(EXIT_NOTHING)
     missed = not all(verdict.met for run in measured for verdict in run.verdicts(plan.objectives))
     raise typer.Exit(EXIT_MISSED if missed or not passed else EXIT_OK)
-
-
-def _write_report(folder: Path, *, open_it: bool) -> None:
-    """Writes the page beside what was kept, when the servers are stopped; `open_it`: and shows it."""
-    from rig.report import write_report
-
-    page = folder / "report.html"
-    write_report([folder], page)
-    tell(f"rig: {page}")
-    if open_it:
-        import webbrowser
-
-        webbrowser.open(page.resolve().as_uri())
 
 
 def _instances(specs: Sequence[str], commands: Sequence[str], ready: str | None, config: Path | None) -> list[Instance]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadgen.explain.runs import waves_of_runs
-from rig.compare import Measured
+from rig.measured import Measured
 from servers.profile import spoken
 
 

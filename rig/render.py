@@ -12,12 +12,12 @@ from loadgen.render.document import environment_data, plan_data, run_data
 from loadgen.render.hgrm import hgrm_lines
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns
 from rig.columns import aligned
-from rig.compare import Measured
 from rig.diff.against import against_first, against_notes, against_rows
 from rig.diff.fail_if import FailIf, judge_all
 from rig.diff.figures import Compared
 from rig.diff.words import compared_data
 from rig.difference import difference
+from rig.measured import Measured
 from servers.catalog import Instance
 from servers.profile import Profile, limits_line, spoken
 from servers.runtimes import there

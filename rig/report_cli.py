@@ -38,9 +38,9 @@ def report(
         raise UsageError("of several runs, -o FILE.html must say where to")
     if output is not None and output.suffix not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html")
-    from rig.report import write_report
+    from rig.report import NAME, write_report
     from rig.runs.listing import find
 
-    out = find(run[0]) / "report.html" if output is None else output
+    out = find(run[0]) / NAME if output is None else output
     write_report(run, out, png=png, svg=svg)
     print(out)

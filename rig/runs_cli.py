@@ -35,7 +35,7 @@ def runs(runs_dir: RunsDir = RUNS_DIR) -> None:
 
     there = folders(runs_dir)
     if not there:
-        tell(f"rig: no run in {runs_dir}; rig compare and loadgen --save keep theirs there")
+        tell(f"rig: no run in {runs_dir}; rig compare, rig run and loadgen --save keep theirs there")
     for line in table(there):
         print(line)
 
@@ -85,10 +85,10 @@ def _carry_out(kind: str, arguments: list[str]) -> int:
     """Carries the command out in this process and returns its exit code."""
     if kind == "loadgen":
         from loadgen.cli import main as command
-    elif kind == "compare":
+    elif kind in ("compare", "run"):
         from rig.cli import main as command
     else:
-        raise UsageError(f"a run of kind {kind!r} cannot be carried out again; those that can are compare and loadgen")
+        raise UsageError(f"a run of kind {kind!r} cannot be carried out again; compare, run and loadgen can")
     # What is kept of the new run names the command that was carried out, not this one.
     sys.argv = ["loadgen" if kind == "loadgen" else "rig", *arguments]
     return command(arguments)

@@ -10,7 +10,7 @@ from rig.diff.figures import FIGURES, Compared, FigureDiff, Side, Verdict
 from rig.diff.words import change_words, notes, p_words
 
 if TYPE_CHECKING:
-    from rig.compare import Measured
+    from rig.measured import Measured
 
 
 def against_first(measured: Sequence[Measured]) -> list[Compared]:

@@ -43,8 +43,8 @@ def diff_results(a: Saved, b: Saved, *, anyway: bool) -> ResultDiff:
     only_a, only_b = (tuple(name for name in names if name not in both) for names in (before, after))
     if not both:
         raise UsageError(
-            f"{a.path} and {b.path} have no profile in common: {', '.join(map(_named, before)) or 'none'} in the first,"
-            f" {', '.join(map(_named, after)) or 'none'} in the second"
+            f"{a.path} and {b.path} have no profile in common: {', '.join(map(named, before)) or 'none'} in the first,"
+            f" {', '.join(map(named, after)) or 'none'} in the second"
         )
     differences = [*environment_differences(a.environment, b.environment)]
     for name in both:
@@ -65,18 +65,24 @@ def lines(diff: ResultDiff, judged: Sequence[Judged]) -> Iterator[str]:
         if not saved.complete:
             yield f"{key} is not complete: it ended early, and what was written until then is compared"
         if only:
-            yield f"only in {key}: {', '.join(map(_named, only))}"
+            yield f"only in {key}: {', '.join(map(named, only))}"
     for compared in diff.compared:
         yield ""
         if compared.name:
             yield compared.name
-        yield from aligned([_HEADING, *map(_row, compared.figures)])
+        yield from aligned([_HEADING, *map(figure_cells, compared.figures)])
         yield from notes(compared, "A", "B")
-        if any(0 < centre.runs < LEAST_FOR_INTERVAL for each in compared.figures for centre in (each.a, each.b)):
-            yield f"no interval where it says n/a: one of 95 % takes {LEAST_FOR_INTERVAL} runs"
+        yield from no_interval_note([compared])
     if judged:
         yield ""
         yield from (each.line for each in judged)
+
+
+def no_interval_note(compared: Sequence[Compared]) -> Iterator[str]:
+    """Why an interval is missing, where one is."""
+    centres = [centre for each in compared for diff in each.figures for centre in (diff.a, diff.b)]
+    if any(0 < centre.runs < LEAST_FOR_INTERVAL for centre in centres):
+        yield f"no interval where it says n/a: one of 95 % takes {LEAST_FOR_INTERVAL} runs"
 
 
 def data(diff: ResultDiff, judged: Sequence[Judged]) -> dict[str, Any]:
@@ -102,7 +108,8 @@ def data(diff: ResultDiff, judged: Sequence[Judged]) -> dict[str, Any]:
 _HEADING: Final = ["figure", "A median", "95 % interval", "B median", "95 % interval", "change", "p", "verdict"]
 
 
-def _row(diff: FigureDiff) -> list[str]:
+def figure_cells(diff: FigureDiff) -> list[str]:
+    """A figure, the median and its interval of either side, the change, p and the verdict."""
     too_few = diff.verdict is Verdict.TOO_FEW
     return [
         _label(diff.figure), *_centre(diff.a), *_centre(diff.b), change_words(diff),
@@ -121,7 +128,8 @@ def _centre(centre: Centre) -> tuple[str, str]:
     return number_words(centre.median), within
 
 
-def _named(profile: str) -> str:
+def named(profile: str) -> str:
+    """A profile by its name; one without a name was a URL."""
     return profile or "a URL"
 
 

@@ -8,6 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
+
+from loadgen.errors import DataError
+from rig.runs.result import measured_profiles, read_result
+
+NAME: Final = "report.html"
+MOST_UNASKED: Final = 500_000
+"""Requests of a folder whose report is made without being asked for: some seconds of a core, and 400 MB of memory."""
+
+
+def write_beside(folder: Path) -> Path:
+    """Writes the report of one run folder into it, and gives its path. `loadgen.report_cli` calls it.
+
+    Raises:
+        loadgen.errors.DataError: there are too many requests for that; and as `write_report` does.
+    """
+    requests = sum(run["requests"] for _, entry in measured_profiles(read_result(folder)) for run in entry["runs"])
+    if requests > MOST_UNASKED:
+        raise DataError(f"of {requests:,} requests it takes long and much memory")
+    page = folder / NAME
+    write_report([folder], page)
+    return page
 
 
 def write_report(paths: Sequence[str | Path], out: Path, *, png: Path | None = None, svg: Path | None = None) -> None:
@@ -32,9 +54,20 @@ def write_report(paths: Sequence[str | Path], out: Path, *, png: Path | None = N
         saved = [load(path) for path in paths]
         of_runs = sides(saved)
         drawn = draw(of_runs)
-        out.write_text(page(saved, of_runs, drawn, javascript), encoding="utf-8")
+        _replace(out, page(saved, of_runs, drawn, javascript))
     for folder, write in ((png, pictures.write_png), (svg, pictures.write_svg)):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             for figure in drawn.figures:
                 write(figure, folder)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Writes it as a whole: until all of it is there, what stood there before does."""
+    new = file.with_name(f"{file.name}.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(file)
+    except BaseException:  # a Ctrl-C too
+        new.unlink(missing_ok=True)
+        raise

@@ -54,7 +54,12 @@ def _keep(file: Path) -> None:
     """Makes the text and puts it there, whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as part:
-        part.write(_made())
+        try:
+            part.write(_made())
+            part.flush()
+        except OSError:  # no room
+            Path(part.name).unlink()
+            raise
     Path(part.name).replace(file)
 
 

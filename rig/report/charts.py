@@ -30,7 +30,7 @@ _ROW_HEIGHT: Final = 34
 _TIME: Final = "time since the release, ms"
 _QUANTILES: Final = (0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
-Interpolation = Literal["linear", "step-after"]
+Interpolation = Literal["linear", "step-after", "step-before"]
 
 
 def style(index: int) -> tuple[str, tuple[int, ...]]:

@@ -119,8 +119,12 @@ def over_time(sides: Sequence[Side]) -> Iterator[Figure]:
         ),
     ]
     for name, title, column, scale in _RESOURCES:
-        curves = {label: _resource(side, run, column, scale) for label, (side, run) in middle.items()}
-        panels.append((name, title, curves, "linear"))
+        curves = {label: _resource(run, column, scale) for label, (_, run) in middle.items()}
+        if name == "pauses":  # each is since the look before; where none was, there is nothing to see
+            if any(curve.y.any() for curve in curves.values()):
+                panels.append((name, title, curves, "step-before"))
+        else:
+            panels.append((name, title, curves, "linear"))
     ends = [float(curve.x[-1]) for _, _, curves, _ in panels[:2] for curve in curves.values() if len(curve.x)]
     span_ms = max(ends, default=0.0)
     for name, title, curves, interpolate in panels:
@@ -174,14 +178,13 @@ _RESOURCES: Final = (
     ("memory", "server memory, MiB", "rss_bytes", 1 / _MIB),
     ("threads", "server threads", "threads", 1.0),
     ("queue", "accept queue", "queue", 1.0),
+    ("pauses", "garbage collection, ms", "gc_pause_ms", 1.0),
 )
 
 
-def _resource(side: Side, run: SavedRunOfProfile, column: str, scale: float) -> Curve:
+def _resource(run: SavedRunOfProfile, column: str, scale: float) -> Curve:
     known = [
-        (int(row["at_ns"]), float(row[column]))
-        for row in side.resources.get((run.number, "server"), ())
-        if row.get(column)
+        (int(row["at_ns"]), float(row[column])) for row in run.resources if row["side"] == "server" and row.get(column)
     ]
     known = [point for point in known if point[0] >= 0]
     at, value = (np.array([point[part] for point in known], dtype=np.float64) for part in (0, 1))

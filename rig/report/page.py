@@ -15,6 +15,7 @@ from loadgen.samples import MISSING
 from rig.report import charts, figures, frames, words
 from rig.report.figures import Cell, Figure, Table
 from rig.report.sides import Side
+from rig.report.verdicts import Verdicts, verdicts
 from rig.runs.saved import SavedRun
 
 _MEDIANS: Final = ("wall_ms", "p50_ms", "p99_ms", "max_ms", "throughput_rps", "over", "failed")
@@ -89,6 +90,7 @@ def page(saved: Sequence[SavedRun], sides: Sequence[Side], drawn: Drawn, bundle:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters.update(figure=_figure, json=_json, evidence=_evidence)
     here = files("rig.report")
+    held = list(verdicts(saved))
     template = environment.from_string(here.joinpath("page.html.j2").read_text(encoding="utf-8"))
     return template.render(
         version=version("loadrig"),
@@ -101,9 +103,10 @@ def page(saved: Sequence[SavedRun], sides: Sequence[Side], drawn: Drawn, bundle:
         answer=words.answer(saved, sides),
         further=words.further(saved, sides),
         doubts=words.doubts(saved, sides),
-        sections=_sections(drawn),
+        sections=_sections(drawn, held),
         medians=_medians(sides),
         every=_EVERY,
+        verdicts=held,
         timelines=drawn.timelines,
         thinned=_thinned(sides),
         stages=_stages(drawn),
@@ -116,9 +119,10 @@ def page(saved: Sequence[SavedRun], sides: Sequence[Side], drawn: Drawn, bundle:
     )
 
 
-def _sections(drawn: Drawn) -> list[tuple[str, str]]:
+def _sections(drawn: Drawn, held: Sequence[Verdicts]) -> list[tuple[str, str]]:
     """What the page's own contents list, by anchor."""
     return [
+        *([("verdicts", "Verdicts")] if held else []),
         ("figures", "Medians and runs"),
         *([("requests", "Requests")] if drawn.timelines else []),
         *((group.name, group.title) for group in drawn.groups),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +24,6 @@ class Side:
 
     samples: Mapping[int, Samples]
     """By the number of the run; none of a run whose rows were not all kept."""
-    resources: Mapping[tuple[int, str], list[Mapping[str, str]]]
-    """The rows of `resources.csv` by run and side."""
 
     @property
     def whole_runs(self) -> list[SavedRunOfProfile]:
@@ -61,31 +58,23 @@ def sides(saved: Sequence[SavedRun]) -> list[Side]:
         for run in saved
         for profile in run.profiles
     ]
-    resources = {run.path: _resources(run) for run in saved}
     labels = _distinct(label for label, _, _ in found)
     return [
-        Side(label, run, profile, dict(_samples(profile)), resources[run.path][profile.spec])
+        Side(label, run, profile, dict(_samples(profile)))
         for label, (_, run, profile) in zip(labels, found, strict=True)
     ]
 
 
 def name(profile: SavedProfile) -> str:
-    """The spec, or the URL where no profile of ours was measured."""
-    return profile.spec or str(profile.plan["url"])
+    """The spec, or the URL where no profile of ours was measured; after its step, where it is of a scenario."""
+    named = profile.spec or str(profile.plan["url"])
+    return f"{profile.step}: {named}" if profile.step else named
 
 
 def _samples(profile: SavedProfile) -> Iterator[tuple[int, Samples]]:
     for run in profile.runs:
         with contextlib.suppress(DataError):
             yield run.number, run.samples
-
-
-def _resources(saved: SavedRun) -> Mapping[str, Mapping[tuple[int, str], list[Mapping[str, str]]]]:
-    """The rows by profile, then by run and side."""
-    found: dict[str, dict[tuple[int, str], list[Mapping[str, str]]]] = defaultdict(lambda: defaultdict(list))
-    for row in saved.resources:
-        found[row["profile"]][int(row["run"]), row["side"]].append(row)
-    return found
 
 
 def _distinct(labels: Iterable[str]) -> list[str]:

@@ -26,8 +26,11 @@ _MIB: Final = 2**20
 def answer(saved: Sequence[SavedRun], sides: Sequence[Side]) -> str:
     """One sentence with its condition: the comparison that changed the wall most, or what was found of one profile.
 
+    Of a scenario: how many of its predictions held.
     A comparison with a profile that failed requests comes behind the others: it was quick with what it refused.
     """
+    if told := _of_scenarios(saved):
+        return told[0]
     compared = [comparison for run in saved for comparison in run.result.get("comparisons", ())]
     failing = {side.profile.spec for side in sides if _failed(side)}
     if not sides:
@@ -47,10 +50,17 @@ def answer(saved: Sequence[SavedRun], sides: Sequence[Side]) -> str:
 
 
 def further(saved: Sequence[SavedRun], sides: Sequence[Side]) -> list[str]:
-    """The other comparisons' sentences."""
+    """The other comparisons' sentences, and the other scenarios'."""
     given = answer(saved, sides)
-    sentences = [f"{comparison['sentence']}." for run in saved for comparison in run.result.get("comparisons", ())]
+    sentences = _of_scenarios(saved)[1:]
+    sentences += [f"{comparison['sentence']}." for run in saved for comparison in run.result.get("comparisons", ())]
     return [sentence for sentence in sentences if not given.endswith(sentence)]
+
+
+def _of_scenarios(saved: Sequence[SavedRun]) -> list[str]:
+    """What became of each scenario's predictions."""
+    of_scenarios = [run.result for run in saved if run.result.get("sentence")]
+    return [f"{result['scenario']['title']}: {result['sentence']}." for result in of_scenarios]
 
 
 def doubts(saved: Sequence[SavedRun], sides: Sequence[Side]) -> list[str]:
@@ -201,7 +211,7 @@ def _result(side: Side) -> str:
 def _resources(side: Side) -> str:
     peaks = []
     for column, words in _PEAKS.items():
-        rows = (row for (_, end), of_run in side.resources.items() if end == "server" for row in of_run)
+        rows = (row for run in side.profile.runs for row in run.resources if row["side"] == "server")
         values = [float(row[column]) for row in rows if row.get(column)]
         if values:
             peaks.append(words.format(max(values) / (_MIB if column == "rss_bytes" else 1)))

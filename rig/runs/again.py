@@ -23,9 +23,9 @@ from loadgen.runner import Run
 from loadgen.samples import COLUMNS, Samples
 from loadgen.store import DTYPES
 from loadgen.summary import NS_PER_MS, Durations, Lateness, Second, Summary, TargetSummary, Times
-from rig.compare import Measured
+from rig.diff.again import compared_again
 from rig.diff.fail_if import judged_line
-from rig.diff.figures import FIGURES, Centre, Compared, FigureDiff, Side, Verdict
+from rig.measured import Measured
 from rig.render import against, blocks, table
 from rig.runs.saved import SavedProfile, SavedRun
 from servers.catalog import Instance
@@ -40,7 +40,11 @@ def lines(saved: SavedRun, *, quiet: bool = False) -> Iterator[str]:
     Raises:
         DataError: it is of a kind that this version does not know, or its figures are not what they should be.
     """
-    forms: dict[str, Callable[..., Iterator[str]]] = {"compare": _of_comparison, "loadgen": _of_loadgen}
+    forms: dict[str, Callable[..., Iterator[str]]] = {
+        "compare": _of_comparison,
+        "loadgen": _of_loadgen,
+        "run": _of_scenario,
+    }
     kind = saved.result["kind"]
     if kind not in forms:
         raise DataError(f"{saved.path}: a run of kind {kind!r} cannot be shown; those that can are {', '.join(forms)}")
@@ -98,27 +102,11 @@ def _of_comparison(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
     if measured:
         yield from table(measured)
     comparisons = saved.result.get("comparisons", ())
-    yield from against(measured, _compared(saved.profiles, comparisons))
+    yield from against(measured, compared_again(saved.result))
     if not quiet:
         yield from (comparison["sentence"] for comparison in comparisons)
     for comparison in comparisons:
         yield from (judged_line(comparison["profile"], judged) for judged in comparison.get("fail_if", ()))
-
-
-def _compared(profiles: Sequence[SavedProfile], comparisons: Sequence[Mapping[str, Any]]) -> list[Compared]:
-    """What was made of the runs' figures: p and verdict are kept, because to make them again takes long."""
-    sides = [Side.of(run.data for run in profile.runs) for profile in profiles]
-    return [
-        Compared(comparison["profile"], sides[0], side, tuple(_figure_diffs(sides[0], side, comparison["figures"])))
-        for side, comparison in zip(sides[1:], comparisons, strict=False)
-        if "figures" in comparison
-    ]
-
-
-def _figure_diffs(a: Side, b: Side, data: Mapping[str, Any]) -> Iterator[FigureDiff]:
-    for figure in FIGURES:
-        centres = Centre.of(a.values[figure.name]), Centre.of(b.values[figure.name])
-        yield FigureDiff(figure, *centres, data[figure.name]["p"], Verdict(data[figure.name]["verdict"]))
 
 
 def _of_loadgen(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
@@ -129,6 +117,11 @@ def _of_loadgen(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
         if not quiet:
             yield from text.all_runs_lines([run.findings for run in measured.runs])
         yield from text.objective_lines(measured.plan, measured.runs)
+
+
+def _of_scenario(saved: SavedRun, *, quiet: bool) -> Iterator[str]:
+    """As it was kept: much of it is made of more than the figures."""
+    yield from saved.result["printed"]["quiet" if quiet else "all"]
 
 
 def _instance(profile: SavedProfile) -> Instance:

@@ -70,9 +70,10 @@ def _rows(paths: Sequence[Path]) -> Iterator[list[str]]:
             continue
         state = "" if result["complete"] else "incomplete"
         kind, names = result["kind"], path.name
-        entries = [entry for _, entry in measured_profiles(result)]
-        for entry in entries or [{"profile": "", "runs": []}]:
-            yield [names, kind, entry["profile"], str(len(entry["runs"])), _median_wall(entry["runs"]), state]
+        nothing: dict[str, Any] = {"profile": "", "runs": []}
+        for step, entry in [*measured_profiles(result)] or [(None, nothing)]:
+            profile = f"{step}: {entry['profile']}" if step else entry["profile"]
+            yield [names, kind, profile, str(len(entry["runs"])), _median_wall(entry["runs"]), state]
             names = kind = state = ""
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ from rig.runs.result import measured_profiles, read_result
 _HEADER: Final = ("profile", *CSV_HEADER)
 
 Key = tuple[str, int, int]
-"""A profile, how many of the same name stand before it, and a run."""
+"""A profile, how many runs of that name and number stand before it, and that number."""
 
 
 def load(run: str | Path, runs_dir: Path = RUNS_DIR) -> SavedRun:
@@ -47,6 +48,9 @@ class SavedRunOfProfile:
     data: Mapping[str, Any]
     _rows: Rows = field(repr=False)
     _key: Key = field(repr=False)
+    _looks: Looks = field(repr=False)
+    _looks_key: Key | None = field(repr=False)
+    """None: nothing was seen."""
 
     @property
     def samples(self) -> Samples:
@@ -63,6 +67,11 @@ class SavedRunOfProfile:
             )
         return rows
 
+    @property
+    def resources(self) -> Sequence[Mapping[str, str]]:
+        """Its rows of resources.csv by column, as text."""
+        return [] if self._looks_key is None else self._looks.runs.get(self._looks_key, [])
+
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
@@ -71,6 +80,7 @@ class SavedProfile:
     Attributes:
         spec: empty where `loadgen` was fired at a URL.
         plan: as in result.json, as is `data`, all that is said of the profile.
+        step: the title of the step of a scenario; empty where it is of none.
     """
 
     spec: str
@@ -79,6 +89,7 @@ class SavedProfile:
     plan: Mapping[str, Any]
     runs: tuple[SavedRunOfProfile, ...]
     data: Mapping[str, Any] = field(repr=False)
+    step: str = ""
 
 
 class SavedRun:
@@ -93,6 +104,7 @@ class SavedRun:
         self.path = path
         self.result = result
         self._rows = Rows(path / SAMPLES)
+        self._looks = Looks(self)
 
     def __repr__(self) -> str:
         return f"<SavedRun {self.path}>"
@@ -100,16 +112,22 @@ class SavedRun:
     @cached_property
     def profiles(self) -> tuple[SavedProfile, ...]:
         """The profiles in the order in which they were given; of a scenario, those of its steps one after another."""
-        seen: dict[str, int] = {}
+        kept: Counter[tuple[str, int]] = Counter()
+        looked_at: Counter[tuple[str, int]] = Counter()
         profiles = []
-        for _, entry in measured_profiles(self.result):
-            spec = entry["profile"]
-            before = seen.get(spec, 0)
-            seen[spec] = before + 1
-            runs = tuple(
-                SavedRunOfProfile(run["run"], run, self._rows, (spec, before, run["run"])) for run in entry["runs"]
-            )
-            profiles.append(SavedProfile(spec, entry["args"], entry["limits"], entry["plan"], runs, entry))
+        for step, entry in measured_profiles(self.result):
+            spec, runs = entry["profile"], []
+            for run in entry["runs"]:
+                number = run["run"]
+                key = spec, kept[spec, number], number
+                kept[spec, number] += 1
+                looks_key = None
+                if any((run.get("resources") or {}).values()):
+                    looks_key = spec, looked_at[spec, number], number
+                    looked_at[spec, number] += 1
+                runs.append(SavedRunOfProfile(number, run, self._rows, key, self._looks, looks_key))
+            plan = entry["plan"]
+            profiles.append(SavedProfile(spec, entry["args"], entry["limits"], plan, tuple(runs), entry, step or ""))
         return tuple(profiles)
 
     @property
@@ -119,6 +137,28 @@ class SavedRun:
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:
                 yield from csv.DictReader(file)
+
+
+class Looks:
+    """The rows of resources.csv of all runs, read at once when the first are asked for."""
+
+    def __init__(self, saved: SavedRun) -> None:
+        self._saved = saved
+
+    @cached_property
+    def runs(self) -> dict[Key, list[dict[str, str]]]:
+        """Those of each run; where its time begins anew, another run begins."""
+        lots: dict[Key, list[dict[str, str]]] = {}
+        times: Counter[tuple[str, int]] = Counter()
+        before, last_ns = ("", 0), 0
+        for row in self._saved.resources:
+            of_run, at_ns = (row["profile"], int(row["run"])), int(row["at_ns"])
+            if of_run != before or at_ns < last_ns:
+                lot = lots[(row["profile"], times[of_run], of_run[1])] = []
+                times[of_run] += 1
+            lot.append(row)
+            before, last_ns = of_run, at_ns
+        return lots
 
 
 class Rows:

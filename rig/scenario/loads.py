@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from loadgen.plan import Plan, Target, Workload
 from loadgen.preflight import check_capacity
 from loadgen.render.document import plan_data
-from rig.compare import Comparison, Measured
+from rig.compare import Comparison
+from rig.measured import Measured
 from rig.render import blocks, profiles_data
 from rig.scenario.judge import Seen
 from rig.scenario.outcome import Row, row_of
@@ -20,6 +23,9 @@ from scenarios.scenario import Entry, Load
 from scenarios.theory import Prediction, predict
 from servers.catalog import Instance
 from servers.process import RunningServer
+
+if TYPE_CHECKING:
+    from loadgen.run_folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,26 @@ class LoadOutcome:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is done beside carrying steps out.
+
+    Attributes:
+        resources: servers and generator are looked at while runs last.
+        folder: gets the servers' logs, and rows too many to be kept.
+        after_run: called as a run ends, with the load as far as it was carried out.
+    """
+
+    resources: bool = False
+    folder: RunFolder | None = None
+    after_run: Callable[[LoadOutcome], None] = field(default=lambda _: None)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
+
+    def log_path(self, instance: Instance) -> Path | None:
+        """Where the log of the next server goes, numbered through all steps; None: nowhere for good."""
+        return None if self.folder is None else self.folder.log_path(next(self._numbers), instance.spec)
+
+
 def check_load(step: Load) -> None:
     """Checks that the load fits this machine.
 
@@ -75,16 +101,19 @@ def check_load(step: Load) -> None:
     check_capacity(plan_of(step, "http://127.0.0.1"))
 
 
-def carry_out_load(step: Load, servers: Sequence[RunningServer]) -> LoadOutcome:
+def carry_out_load(step: Load, servers: Sequence[RunningServer], beside: Beside) -> LoadOutcome:
     """Carries the load's runs out in turns at servers that are ready, one an entry.
 
     Raises:
         loadgen.errors.UsageError: the load does not fit this machine.
     """
     instances = [server.instance for server in servers]
-    with Comparison(instances, lambda base: plan_of(step, base), servers) as comparison:
-        interrupted = carry_out(comparison)
-        return LoadOutcome(step, comparison.measured, interrupted)
+    with Comparison(
+        instances, lambda base: plan_of(step, base), servers, resources=beside.resources, folder=beside.folder
+    ) as comparison:
+        so_far = LoadOutcome(step, comparison.measured, interrupted=True)
+        interrupted = carry_out(comparison, after_run=lambda: beside.after_run(so_far))
+        return replace(so_far, interrupted=interrupted)
 
 
 def plan_of(step: Load, base: str) -> Plan:

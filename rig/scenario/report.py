@@ -55,6 +55,14 @@ def closing(scenario: Scenario, outcomes: Sequence[Outcome], *, quiet: bool, int
         yield total(rows)
 
 
+def printed(scenario: Scenario, outcomes: Sequence[Outcome], *, quiet: bool, interrupted: bool | None) -> Iterator[str]:
+    """What stands below the heading, as a saved run has it; `interrupted` is None while steps are to come."""
+    for outcome in outcomes:
+        yield from outcome.lines(quiet=quiet)
+    if interrupted is not None:
+        yield from closing(scenario, outcomes, quiet=quiet, interrupted=interrupted)
+
+
 def total(rows: Sequence[Row]) -> str:
     """`5 of 6 predictions held`, and what became of the others."""
     predicted = [row for row in rows if row.is_predicted]
@@ -74,9 +82,13 @@ def all_held(outcomes: Sequence[Outcome]) -> bool:
 
 def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
     """The JSON object of a scenario."""
+    head = {"schema": SCHEMA, "environment": environment_data()}
+    return head | steps_data(scenario, outcomes, left_out) | verdicts_data(outcomes)
+
+
+def steps_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> dict[str, Any]:
+    """What was asked, and what was carried out of it, as plain data."""
     return {
-        "schema": SCHEMA,
-        "environment": environment_data(),
         "scenario": {
             "name": scenario.name,
             "title": scenario.title,
@@ -86,8 +98,13 @@ def scenario_data(scenario: Scenario, outcomes: Sequence[Outcome], left_out: Seq
         },
         "left_out": list(left_out),
         "steps": [{**outcome.data(), "interrupted": outcome.interrupted} for outcome in outcomes],
-        "rows": [_row_data(row) for outcome in outcomes for row in outcome.rows()],
     }
+
+
+def verdicts_data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What each entry was held against, whether that held, and how many did, as plain data."""
+    rows = [row for outcome in outcomes for row in outcome.rows()]
+    return {"rows": [_row_data(row) for row in rows], "sentence": total(rows)}
 
 
 def scenario_list(scenarios: Sequence[Scenario]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from loadgen.runner import Run
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS
 from rig.columns import aligned
-from rig.compare import Measured
+from rig.measured import Measured
 
 _NOTE: Final = (
     "SYNs resent: the queue was full, and the connect waited. Data resent: connected for the client, but not for the"

@@ -12,7 +12,7 @@ from rig.build_cli import build_first
 from rig.scenario.asks import carry_out_ask
 from rig.scenario.choice import available
 from rig.scenario.executors import carry_out_cost, carry_out_tasks, check_cost, check_tasks
-from rig.scenario.loads import carry_out_load, check_load, plan_of
+from rig.scenario.loads import Beside, carry_out_load, check_load, plan_of
 from rig.scenario.outcome import Outcome
 from scenarios.errors import ScenarioError
 from scenarios.scenario import Ask, Load, Scenario, Step, Tasks, ThreadCost
@@ -63,7 +63,9 @@ def _without_concurrency(step: Step) -> Step:
     return replace(step, concurrency=0) if isinstance(step, Load) else step
 
 
-def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Tell) -> Generator[Outcome, None, None]:
+def carry_out_steps(
+    scenario: Scenario, catalog: Mapping[str, Profile], tell: Tell, beside: Beside
+) -> Generator[Outcome, None, None]:
     """The steps' outcomes, each as it ends; one that was interrupted is the last. Closing it stops the servers.
 
     `tell` is given a line for each entry that is left out, and why; a step of which all are is left out itself.
@@ -73,13 +75,15 @@ def carry_out_steps(scenario: Scenario, catalog: Mapping[str, Profile], tell: Te
         loadgen.errors.UsageError: a step does not fit this machine.
     """
     for steps in same_servers(scenario.steps):
-        for outcome in _carried_out(steps, catalog, tell):
+        for outcome in _carried_out(steps, catalog, tell, beside):
             yield outcome
             if outcome.interrupted:
                 return
 
 
-def _carried_out(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:
+def _carried_out(
+    steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell, beside: Beside
+) -> Iterator[Outcome]:
     first = steps[0]
     if isinstance(first, Tasks):
         tasks = carry_out_tasks(first, tell)
@@ -88,10 +92,10 @@ def _carried_out(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Te
     elif isinstance(first, ThreadCost):
         yield carry_out_cost(first)
     else:
-        yield from _at_servers(steps, catalog, tell)
+        yield from _at_servers(steps, catalog, tell, beside)
 
 
-def _at_servers(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell) -> Iterator[Outcome]:
+def _at_servers(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tell, beside: Beside) -> Iterator[Outcome]:
     here = [available(step, catalog) for step in steps if isinstance(step, Load | Ask)]
     instances = here[0].instances
     for line in here[0].left_out:
@@ -102,17 +106,17 @@ def _at_servers(steps: Sequence[Step], catalog: Mapping[str, Profile], tell: Tel
         if isinstance(each.step, Load):
             check_load(each.step)  # found out before a server starts
     build_first(instances)
-    with _running(instances) as servers:
+    with _running(instances, beside) as servers:
         for each in here:
             if isinstance(each.step, Load):
-                yield carry_out_load(each.step, servers)
+                yield carry_out_load(each.step, servers, beside)
             else:
                 yield carry_out_ask(each.step, servers)
 
 
 @contextmanager
-def _running(instances: Sequence[Instance]) -> Iterator[list[RunningServer]]:
+def _running(instances: Sequence[Instance], beside: Beside) -> Iterator[list[RunningServer]]:
     """Servers of these, started at the same time, when all are ready."""
     with ExitStack() as stack:
-        servers = [stack.enter_context(spawn(instance)) for instance in instances]
+        servers = [stack.enter_context(spawn(instance, log_path=beside.log_path(instance))) for instance in instances]
         yield [server.wait_ready() for server in servers]

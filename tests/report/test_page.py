@@ -12,7 +12,7 @@ import pytest
 
 from loadgen.errors import DataError
 from loadgen.samples import MISSING, Samples
-from rig.report import write_report
+from rig.report import write_beside, write_report
 from rig.runs.saved import load
 from tests.loadgen.make import ok_rows, samples_of
 from tests.report.support import RUNS, SPECS, csv_text, write
@@ -195,3 +195,12 @@ def test_requests_that_were_never_begun_are_told_of(folder: Path, tmp_path: Path
     write(tmp_path / "run", result(folder), [], csv_text({(SPECS[0], 1): rows}))
     write_report([tmp_path / "run"], tmp_path / "report.html")
     assert "2 requests were never begun, and have no line." in (tmp_path / "report.html").read_text()
+
+
+def test_of_very_many_requests_no_report_is_made_unasked(folder: Path, tmp_path: Path) -> None:
+    data = result(folder)
+    data["profiles"][0]["runs"][0]["requests"] = 1_000_000
+    write(tmp_path / "run", data, [], csv_text({}))
+    with pytest.raises(DataError, match=r"of 1,000,\d{3} requests it takes long"):
+        write_beside(tmp_path / "run")
+    assert not (tmp_path / "run" / "report.html").exists()

@@ -113,9 +113,9 @@ class Place:
 
 
 def _keeping_nothing(arguments: Sequence[str]) -> Sequence[str]:
-    """Comparisons keep nothing, but those that are told to."""
-    keeps = arguments[:1] != ("compare",) or "--save" in arguments
-    return arguments if keeps else ("compare", "--no-save", *arguments[1:])
+    """Comparisons and scenarios keep nothing, but those that are told to."""
+    keeps = arguments[:1] not in (("compare",), ("run",)) or "--save" in arguments
+    return arguments if keeps else (arguments[0], "--no-save", *arguments[1:])
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[str, str]:

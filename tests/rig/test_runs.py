@@ -105,6 +105,7 @@ def test_a_folder_has_it_all(kept: Kept) -> None:
     assert kept.folder.name.endswith("Z-first")
     assert kept.stderr == f"rig: kept in {kept.folder}\n"
     assert sorted(path.name for path in kept.folder.iterdir()) == [
+        "report.html",
         "resources.csv",
         "result.json",
         "samples.csv.gz",
@@ -165,14 +166,58 @@ def test_listed(kept: Kept) -> None:
     assert "incomplete" not in listed.stdout
 
 
-def test_a_report_stands_beside_what_was_kept(tmp_path: Path) -> None:
-    kept = compared(tmp_path, "async", *FAST, "--report")
-    page = kept.folder / "report.html"
-    assert kept.stderr.splitlines()[-1] == f"rig: {page}"
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    refused = kept.place.run("compare", "async", *FAST, "--report", "--no-save")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "rig: --report and --open are about what is kept: leave --no-save out\n"
+def test_a_report_stands_beside_what_was_kept_unless_it_is_left_out(kept: Kept, tmp_path: Path) -> None:
+    page = (kept.folder / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    for profile in kept.run.profiles:
+        assert f"{profile.data['runs'][0]['wall_ms']}" in page
+    without = compared(tmp_path, "async", *FAST, "--no-report")
+    assert not (without.folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--report", "--no-save"], "--report and --open are about what is kept: leave --no-save out"),
+        (["--open", "--no-save"], "--report and --open are about what is kept: leave --no-save out"),
+        (["--open", "--no-report", "--save"], "--open shows what --no-report leaves out: leave one of them out"),
+    ],
+)
+@pytest.mark.parametrize("command", [["compare", "async"], ["run", "sleep-400"]])
+def test_a_report_of_what_is_not_kept_is_refused(
+    place: Place, tmp_path: Path, command: list[str], options: list[str], said: str
+) -> None:
+    refused = place.run(*command, *options, cwd=tmp_path)
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", f"rig: {said}\n")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_open_shows_the_report(tmp_path: Path) -> None:
+    browser, shown = tmp_path / "browser", tmp_path / "shown"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {shown}\n')
+    browser.chmod(0o755)
+    place = Place(tmp_path, BROWSER=f"{browser} %s")
+    ended = place.run("compare", "async", *FAST, "--save", "--open", cwd=tmp_path)
+    assert ended.returncode in MEASURED
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert shown.read_text() == f"{(folder / 'report.html').as_uri()}\n"
+
+
+def test_a_report_that_finds_no_room_loses_nothing_else(place: Place, tmp_path: Path) -> None:
+    size = 300_000
+    ended = subprocess.run(
+        [RIG, "compare", "async", *FAST, "--name", "full"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, cwd=tmp_path,
+        env=place.environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )  # fmt: skip
+    assert ended.returncode == 0
+    run = load("full", tmp_path / "runs")
+    kept_in, told = ended.stderr.splitlines()
+    where = run.path.relative_to(tmp_path)
+    assert kept_in == f"rig: kept in {where}"
+    assert told == f"rig: no report was written: File too large; rig report {where} writes one"
+    assert run.result["complete"] is True
+    assert not list(run.path.glob("report*"))
 
 
 def test_resources_are_rows_by_column(kept: Kept, tmp_path: Path) -> None:
@@ -204,6 +249,9 @@ def test_loadgen_keeps_where_it_is_told_to(served: str, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").iterdir()
     assert fired.stderr.endswith(f"loadgen: kept in {folder.relative_to(tmp_path)}\n")
     jsonschema.validate(load(folder).result, schema("rig-run-1"))
+    assert "<!doctype html>" in (folder / "report.html").read_text()
+    assert "--no-report leaves out" in fire("--save", "--no-report", "--open").stderr
+    assert "are about what is kept: add --save" in fire("--report").stderr
     assert place.run("show", "latest", cwd=tmp_path).stdout == fired.stdout
     again = place.run("rerun", "latest", cwd=tmp_path)
     assert again.returncode in MEASURED
