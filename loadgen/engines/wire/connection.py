@@ -14,6 +14,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
+from loadgen.engines.wire.owner import Owner
 from loadgen.engines.wire.poller import READ, WRITE
 from loadgen.engines.wire.response import MalformedError, TimingReader
 from loadgen.kernel import total_retrans
@@ -22,7 +23,6 @@ from loadgen.samples import MISSING
 
 if TYPE_CHECKING:
     from loadgen.engines.wire.response import ResponseReader
-    from loadgen.engines.wire.run import WireRun
 
 
 class State(enum.IntEnum):
@@ -50,7 +50,7 @@ class Connection:
         "fd", "index", "run", "sock", "state",
     )  # fmt: skip
 
-    def __init__(self, run: WireRun, sock: socket.socket) -> None:
+    def __init__(self, run: Owner, sock: socket.socket) -> None:
         """Over a new, unconnected, non-blocking socket."""
         self.run = run
         self.sock = sock
