@@ -19,7 +19,7 @@ from loadgen.plan import Plan
 from loadgen.render import text
 from loadgen.render.document import document
 from loadgen.render.hgrm import hgrm_lines
-from loadgen.runner import Run, TakeRows
+from loadgen.run import Run, TakeRows
 from loadgen.samples import MOST_KEPT, Samples
 from loadgen.spool import Form, Spool
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns, json_data

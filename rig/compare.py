@@ -17,7 +17,8 @@ from loadgen.explain import Finding
 from loadgen.lone import send_alone
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
-from loadgen.runner import WARMUP, Run, Session
+from loadgen.run import WARMUP, Run
+from loadgen.runner import Session
 from loadgen.summary import in_ms
 from rig.watched import watched
 from servers.catalog import Instance

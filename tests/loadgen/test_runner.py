@@ -16,7 +16,8 @@ from loadgen.engines.wire.readiness import Readiness
 from loadgen.errors import CapacityError, UsageError
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target, Workload
-from loadgen.runner import WARMUP, Run, Session
+from loadgen.run import WARMUP, Run
+from loadgen.runner import Session
 from loadgen.samples import MISSING, Recorder
 from tests.support import Server, unused_port
 
