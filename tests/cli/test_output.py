@@ -196,9 +196,15 @@ def test_a_full_disk_is_one_line_and_exit_3(loadgen: Loadgen, server: Server, ou
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_file_on_a_full_disk_is_one_line_and_exit_3(loadgen: Loadgen, server: Server) -> None:
-    ended = loadgen(server.url(), "-n", "2", "--quiet", "-o", "/dev/full")
-    assert (ended.returncode, ended.stderr) == (3, "loadgen: output: No space left on device\n")
+@pytest.mark.parametrize("option", ["--output", "--samples"])
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_file_on_a_full_disk_is_one_line_with_its_name_and_exit_3(
+    loadgen: Loadgen, server: Server, tmp_path: Path, option: str, ending: str
+) -> None:
+    full = tmp_path / f"full.{ending}"
+    full.symlink_to("/dev/full")
+    ended = loadgen(server.url(), "-n", "2", "--quiet", "--output-format", ending, option, str(full))
+    assert (ended.returncode, ended.stderr) == (3, f"loadgen: {full}: No space left on device\n")
 
 
 @pytest.mark.parametrize("output_format", ["text", "json", "csv"])
