@@ -213,8 +213,6 @@ def samples_sink(path: Path, plan: Plan) -> Callable[[TextIO], Sink]:
             return partial(CsvSink, extra=extra_columns(plan))
         case ".parquet":
             check_parquet(f"--samples {path}")
-            if plan.server_timing:
-                raise UsageError(f"--samples {path}: --server-timing goes into .csv and .json")
             return partial(ParquetSink, extra=extra_columns(plan))
         case ".json":
             requests = plan.workload.requests

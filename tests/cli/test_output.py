@@ -236,7 +236,7 @@ def test_a_closed_load_has_its_tail_and_its_rate_behind_the_fixed_keys(loadgen: 
     assert re.search(r" over1500ms=0 p95_ms=\d+ p99_ms=\d+ rps=\d+$", line)
 
 
-@pytest.mark.parametrize("file_name", ["s.csv", "s.json"])
+@pytest.mark.parametrize("file_name", ["s.csv", "s.json", "s.parquet"])
 def test_the_servers_own_figures_are_shown_saved_and_explained_where_asked_for(
     loadgen: Loadgen, server: Server, tmp_path: Path, file_name: str
 ) -> None:
