@@ -21,8 +21,8 @@ from loadgen.plan import DEFAULT_URL, Plan
 from loadgen.report_cli import OpenReport, Report, ReportOptions
 
 if TYPE_CHECKING:
+    from loadgen.observer import Observer
     from loadgen.output import Sink
-    from loadgen.runner import Observer
 
 _EXAMPLES = """
 \b
@@ -207,10 +207,12 @@ def _open_metrics(stack: ExitStack, port: int | None, otlp: str | None) -> tuple
 
 def _carry_out(plan: Plan, sinks: Sequence[Sink], observers: Sequence[Observer], *, note: bool, resources: bool) -> int:
     """Carries the plan out and returns the exit code."""
+    from loadgen.observer import Observers
     from loadgen.output import take_rows
     from loadgen.render.text import failure_hint, target_words
     from loadgen.resources.watch import Sampler
-    from loadgen.runner import WARMUP, Observers, Session
+    from loadgen.run import WARMUP
+    from loadgen.runner import Session
 
     any_ok = missed = interrupted = False
     noted = "" if note else None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
 from loadgen.errors import LoadgenError, UsageError
 from loadgen.exit_codes import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_OK, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -80,9 +84,19 @@ def create_file(option: str, path: Path) -> TextIO:
         UsageError: it cannot be written.
     """
     try:
-        return path.open("w", encoding="utf-8", newline="")
+        return io.TextIOWrapper(io.BufferedWriter(_NamedFile(path, "w")), encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}; name a file that can be written") from None
+
+
+class _NamedFile(io.FileIO):
+    """A file that says which one it is when it cannot be written, as on a full disk, at whatever moment that is."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.name)) from None
 
 
 def tell(note: str) -> None:

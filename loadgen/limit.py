@@ -16,7 +16,8 @@ import numpy as np
 from loadgen.explain import Finding
 from loadgen.explain.runs import gist
 from loadgen.plan import Plan
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 
 SCHEMA: Final = "loadgen-limit/1"
 

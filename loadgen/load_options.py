@@ -10,7 +10,7 @@ from loadgen.objective import parse_objective
 from loadgen.options import ArrivalsName, EngineName
 from loadgen.plan import MOST_WORKERS, Plan, Share, Target
 from loadgen.units import parse_duration, parse_rate, parse_stage, parse_whole_ms
-from loadgen.workload import MOST_USERS, Stage, Workload
+from loadgen.workload import MOST_SECONDS, MOST_USERS, Stage, Workload
 
 DEFAULT_REQUESTS: Final = 400
 _MOST_OF_CLIENTS: Final = 1000
@@ -123,12 +123,12 @@ class LoadOptions:
                 raise UsageError(f"--rate {self.rate} is not accepted: it takes more than 0, as in 2000/s or 50/1m")
             if self.duration is None:
                 return (Stage((self.n or DEFAULT_REQUESTS) / rate, rate, rate),), True
-            return (Stage(parse_duration(self.duration), rate, rate),), True
+            return (Stage(_parse_z(self.duration), rate, rate),), True
         if self.duration is not None:
             users = float(self.concurrency or 0)
             if users < 1:
                 raise UsageError(f"a concurrency of {users:.0f} is not accepted: -c takes 1 to {MOST_USERS:,}")
-            return (Stage(parse_duration(self.duration), users, users),), False
+            return (Stage(_parse_z(self.duration), users, users),), False
         return (), False
 
     def _counts(self, stages: tuple[Stage, ...], *, is_open: bool) -> tuple[int | None, int]:
@@ -156,3 +156,10 @@ class LoadOptions:
 
         most = room() * 9 // 10  # what else is opened until then must find room too
         return most if self.engine is EngineName.WIRE else min(most, _MOST_OF_CLIENTS)
+
+
+def _parse_z(text: str) -> float:
+    seconds = parse_duration(text)
+    if not 0 < seconds <= MOST_SECONDS:
+        raise UsageError(f"-z {text} is not accepted: it takes more than 0 and at most 24h, as in 30s or 5m")
+    return seconds

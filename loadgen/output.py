@@ -19,7 +19,7 @@ from loadgen.plan import Plan
 from loadgen.render import text
 from loadgen.render.document import document
 from loadgen.render.hgrm import hgrm_lines
-from loadgen.runner import Run, TakeRows
+from loadgen.run import Run, TakeRows
 from loadgen.samples import MOST_KEPT, Samples
 from loadgen.spool import Form, Spool
 from loadgen.store import CSV_HEADER, csv_rows, extra_columns, json_data
@@ -213,8 +213,6 @@ def samples_sink(path: Path, plan: Plan) -> Callable[[TextIO], Sink]:
             return partial(CsvSink, extra=extra_columns(plan))
         case ".parquet":
             check_parquet(f"--samples {path}")
-            if plan.server_timing:
-                raise UsageError(f"--samples {path}: --server-timing goes into .csv and .json")
             return partial(ParquetSink, extra=extra_columns(plan))
         case ".json":
             requests = plan.workload.requests

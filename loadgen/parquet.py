@@ -1,4 +1,5 @@
-"""Samples to Parquet and back: the columns of the CSV form by the same names, a stage never reached null.
+"""Samples to Parquet and back: the columns of the CSV form by the same names, a stage never reached null, the server's
+own figures a map.
 
 Needs pyarrow, the extra `parquet`; imported by what uses it alone.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -15,8 +17,8 @@ import numpy as np
 
 from loadgen.errors import DataError, UsageError
 from loadgen.outcome import Outcome
-from loadgen.samples import COLUMNS, MISSING, Samples, joined
-from loadgen.store import DTYPES, FILE_COLUMNS, NULLABLE, public_name
+from loadgen.samples import COLUMNS, MISSING, Ints, Samples, joined
+from loadgen.store import DTYPES, FILE_COLUMNS, NULLABLE, TIMING, check_names, public_name
 
 _GROUP: Final = 131_072
 """Rows written at once: in smaller groups a file is larger, and slower to read."""
@@ -69,7 +71,7 @@ def read_parquet(path: Path) -> dict[int, Samples]:
             runs = batch.column("run").to_numpy()
             samples = _samples(batch)
             for run in np.unique(runs).tolist():
-                parts.setdefault(run, []).append(samples.of(runs == run))
+                parts.setdefault(run, []).append(_without_empty_timing(samples.of(runs == run)))
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise DataError(f"not a file of samples: {' '.join(str(error).split())}") from None
     return {run: joined(of_run) for run, of_run in parts.items()}
@@ -82,6 +84,8 @@ def _schema(extra: Collection[str]) -> Any:
     types = {name: pa.from_numpy_dtype(np.dtype(DTYPES[name])) for name in names}
     types["outcome"] = pa.dictionary(pa.int8(), pa.string())
     columns = [(public_name(name), types[name]) for name in names]
+    if TIMING in extra:
+        columns.append((TIMING, pa.map_(pa.string(), pa.int64())))
     return pa.schema([("run", pa.int32()), ("request", pa.int64()), *columns])
 
 
@@ -101,7 +105,21 @@ def _batch(run: int, first: int, samples: Samples, schema: Any) -> Any:
             columns.append(pa.DictionaryArray.from_arrays(pa.array(values), _LABELS))
         else:
             columns.append(pa.array(values, mask=values == MISSING if name in NULLABLE else None))
+    if TIMING in schema.names:
+        columns.append(_timing_map(samples))
     return pa.record_batch(columns, schema=schema)
+
+
+def _timing_map(samples: Samples) -> Any:
+    """The server's figures of each row by name, without those that it does not have."""
+    import pyarrow as pa
+
+    names = np.array(list(samples.server_timing), dtype=object)
+    table = np.array([*samples.server_timing.values()], dtype=np.int64).reshape(len(names), len(samples)).T
+    has = table != MISSING
+    ends = np.cumsum(has.sum(axis=1))
+    keys = pa.array(names[np.nonzero(has)[1]], pa.string())
+    return pa.MapArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), keys, pa.array(table[has]))
 
 
 def _samples(batch: Any) -> Samples:
@@ -113,4 +131,25 @@ def _samples(batch: Any) -> Samples:
             columns[name] = numbers[column.indices.to_numpy()]
         else:
             columns[name] = column.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(DTYPES[name])
-    return Samples(**columns)
+    timing = _timing_columns(batch.column(TIMING)) if TIMING in batch.schema.names else {}
+    return Samples(**columns, server_timing=timing)
+
+
+def _without_empty_timing(samples: Samples) -> Samples:
+    """The same without the names of figures that other rows of the file alone have."""
+    timing = {name: column for name, column in samples.server_timing.items() if (column != MISSING).any()}
+    return replace(samples, server_timing=timing)
+
+
+def _timing_columns(maps: Any) -> dict[str, Ints]:
+    """A column a name, of maps as `_timing_map` makes them."""
+    ends = maps.offsets.to_numpy()
+    rows = np.repeat(np.arange(len(maps)), np.diff(ends))
+    keys = maps.keys[ends[0] : ends[-1]].dictionary_encode()
+    values = maps.items[ends[0] : ends[-1]].to_numpy()
+    names, numbers = keys.dictionary.to_pylist(), keys.indices.to_numpy()
+    check_names(names)
+    columns = {name: np.full(len(maps), MISSING, dtype=np.int64) for name in names}
+    for number, column in enumerate(columns.values()):
+        column[rows[numbers == number]] = values[numbers == number]
+    return columns

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from loadgen.outcome import Outcome
-from loadgen.runner import WARMUP
+from loadgen.run import WARMUP
 from loadgen.samples import MISSING, Ints, Recorder
 from loadgen.summary import NS_PER_MS, NS_PER_S, percentile
 

@@ -32,7 +32,7 @@ from loadgen.explain import Evidence
 from loadgen.redaction import Redaction
 from loadgen.resources.seen import HEADER as RESOURCES_HEADER
 from loadgen.resources.seen import rows as resource_rows
-from loadgen.runner import Run, TakeRows
+from loadgen.run import Run, TakeRows
 from loadgen.samples import Samples
 from loadgen.spool import Spool
 from loadgen.store import CSV_HEADER, csv_rows, gzip_member

@@ -4,132 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from types import FrameType, TracebackType
-from typing import Final, Protocol
+from types import TracebackType
+from typing import Final
 
 from loadgen.address import Address, choose, lookup
 from loadgen.carrying import collect_young, loop_factory, no_garbage_collection
-from loadgen.distribute.crew import Skew, make_crew
+from loadgen.distribute.crew import make_crew
 from loadgen.distribute.engine import ShardedEngine
 from loadgen.engines import Job, load_engine
-from loadgen.entry import STOP_SIGNALS
 from loadgen.errors import CapacityError, UsageError
-from loadgen.explain import Evidence, Finding, explain
+from loadgen.explain import Evidence, explain
 from loadgen.explain.evidence import ServerView
 from loadgen.keeper import Keeper
 from loadgen.kernel import available_cpus
-from loadgen.objective import Objective, Verdict
+from loadgen.observer import Observer
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan
 from loadgen.preflight import check_capacity
 from loadgen.request import Requests
-from loadgen.resources.seen import Resources
 from loadgen.resources.watch import Sampler, Watched
-from loadgen.samples import Recorder, Samples
+from loadgen.run import WARMUP, Run, TakeRows
+from loadgen.samples import Recorder
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
-from loadgen.summary import Summary, summarize
+from loadgen.stop import Stop
+from loadgen.summary import summarize
 from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
 
 _TICK_S: Final = 0.25
-
-WARMUP: Final = 0
-"""The number of a run that is not counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run as it was measured, and what follows from it."""
-
-    number: int
-    """From 1; WARMUP for one that is not counted."""
-    address: str
-    """Where the requests went, such as 127.0.0.1:8080; the name alone where it could not be resolved."""
-    evidence: Evidence
-    """The samples, and what was seen beside them."""
-    summary: Summary
-    findings: tuple[Finding, ...]
-    interrupted: bool
-    """Whether a signal ended it; requests without an outcome are cancelled then."""
-    skew: Skew | None = None
-    """How far the workers of a cluster were from one moment; None where there was no cluster."""
-    resources: Resources | None = None
-    """What the server and the generator took meanwhile; None where that was not looked at, or not to be seen."""
-
-    @property
-    def samples(self) -> Samples:
-        """One row a request."""
-        return self.evidence.samples
-
-    @property
-    def use(self) -> ClientUse:
-        """What the generator used."""
-        return self.evidence.use
-
-    @property
-    def tally(self) -> Tally | None:
-        """What was counted, where the run was too long for its rows to be kept: `samples` are the last of them."""
-        return self.evidence.tally
-
-    def explained_beside(self, lone_ns: int, lone_cpu_s: float | None = None) -> Run:
-        """The same run, explained again with the response time, and the server's CPU time, of a request sent alone.
-
-        One alone takes no longer than the quickest of the run: where it did, it was disturbed.
-        """
-        if self.summary.times is not None:
-            lone_ns = min(lone_ns, self.summary.times.min_ns)
-        server = replace(self.evidence.server, lone_ns=lone_ns, lone_cpu_s=lone_cpu_s)
-        evidence = replace(self.evidence, server=server)
-        return replace(self, evidence=evidence, findings=explain(evidence))
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the server, and not the generator, set the numbers."""
-        return all(finding.cause != "client" for finding in self.findings)
-
-    def verdicts(self, objectives: Sequence[Objective]) -> list[Verdict]:
-        """How it stands to objectives; none where it was interrupted, for then its figures are those of a part."""
-        return [] if self.interrupted else [each.judge(self.summary, self.trusted) for each in objectives]
-
-
-class Observer(Protocol):
-    """Looks on while a session works, for a progress display."""
-
-    def begin(self, run: int, recorder: Recorder) -> None:
-        """A run begins, and will fill this recorder."""
-
-    def tick(self) -> None:
-        """Called a few times a second while a run lasts, between the engine's turns; must be quick."""
-
-
-class Observers:
-    """Several observers as one."""
-
-    def __init__(self, each: Sequence[Observer]) -> None:
-        self._each = tuple(each)
-
-    def begin(self, run: int, recorder: Recorder) -> None:
-        """A run begins."""
-        for observer in self._each:
-            observer.begin(run, recorder)
-
-    def tick(self) -> None:
-        """Has each look."""
-        for observer in self._each:
-            observer.tick()
-
-
-TakeRows = Callable[[int, Samples], None]
-"""Takes rows of the run with that number."""
 
 
 class Session:
@@ -163,8 +72,7 @@ class Session:
         self._shards = None if self._crew is None else ShardedEngine(self._crew)
         self._engine = self._shards or load_engine(plan.engine)
         self._kernel = read_kernel_rules()
-        self._stopped = False
-        self._task: asyncio.Future[None] | None = None
+        self._stop = Stop()
 
     def __enter__(self) -> Session:
         """Makes ready.
@@ -204,7 +112,7 @@ class Session:
             addresses = []
         for address in addresses:  # before `choose`, which connects
             _guard(address, plan)
-        with self._signals_noted(), no_garbage_collection():
+        with self._stop.notes_signals(self._loop_runner.get_loop()), no_garbage_collection():
             if addresses:
                 address = choose(addresses)
                 where = str(address)
@@ -279,31 +187,7 @@ class Session:
         Raises:
             KeyboardInterrupt: a signal came when the run had ended and was not yet in the caller's hands.
         """
-        if self._stopped:
-            raise KeyboardInterrupt
-
-    @contextmanager
-    def _signals_noted(self) -> Iterator[None]:
-        """A signal that comes here ends the engine's work, and no more, lest a run that was carried out be lost."""
-        loop = self._loop_runner.get_loop()
-
-        def note(number: int, frame: FrameType | None) -> None:
-            self._stopped = True
-            if self._task is not None:
-                loop.call_soon_threadsafe(self._task.cancel)
-
-        if threading.current_thread() is not threading.main_thread():  # signals are not this thread's business
-            yield
-            return
-        before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-        before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
-        for number in before:
-            signal.signal(number, note)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        self._stop.raise_if_noted()
 
     async def _carry_out(self, job: Job) -> tuple[ClientUse, ServerView, bool]:
         async with Watch() as watch, ServerWatch(job.address, job.recorder) as server:
@@ -311,18 +195,13 @@ class Session:
             beside = [asyncio.ensure_future(self._tick())]
             if job.plan.workload.duration_s is not None:
                 beside.append(asyncio.ensure_future(collect_young()))
-            self._task = task
-            if self._stopped:  # since the run was begun
-                task.cancel()
             try:
-                with suppress(asyncio.CancelledError):
-                    await task
+                interrupted = await self._stop.ends(task)
             finally:
-                self._task = None
                 for other in beside:
                     other.cancel()
         use = watch.use if self._shards is None else self._shards.use
-        return use, server.view(), task.cancelled()
+        return use, server.view(), interrupted
 
     async def _tick(self) -> None:
         while self.observer is not None:

@@ -15,8 +15,8 @@ from loadgen.explain.runs import limited_by
 from loadgen.plan import Plan
 from loadgen.redaction import Redaction
 from loadgen.render.document import plan_data, run_data
+from loadgen.run import Run
 from loadgen.run_folder import RUNS_DIR, Head, RunFolder, check_name, made_name
-from loadgen.runner import Run
 from loadgen.samples import Samples
 
 

@@ -46,14 +46,14 @@ def public_name(column: str) -> str:
 
 CSV_HEADER: Final = ("run", "request", *map(public_name, FILE_COLUMNS))
 _TARGET: Final = "target"
-_TIMING: Final = "server_timing_ns"
-EXTRA_COLUMNS: Final = (_TARGET, _TIMING)
+TIMING: Final = "server_timing_ns"
+EXTRA_COLUMNS: Final = (_TARGET, TIMING)
 """Those that a file may have besides, in order."""
 
 
 def extra_columns(plan: Plan) -> tuple[str, ...]:
     """The columns that files of this plan's runs have beside those of every file, by their names there, in order."""
-    has = {_TARGET: bool(plan.mix), _TIMING: plan.server_timing}
+    has = {_TARGET: bool(plan.mix), TIMING: plan.server_timing}
     return tuple(name for name, wanted in has.items() if wanted)
 
 
@@ -66,7 +66,7 @@ def csv_rows(run: int, samples: Samples, first: int = 0, *, extra: Collection[st
     columns = [_to_public(name, getattr(samples, name)) for name in FILE_COLUMNS]
     if _TARGET in extra:
         columns.append(_to_public("target", samples.target))
-    if _TIMING in extra:
+    if TIMING in extra:
         columns.append(_timing_fields(samples))
     for request, row in enumerate(zip(*columns, strict=True), first):
         yield (run, request, *row)
@@ -96,9 +96,9 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
     try:
         header = tuple(next(reader, ()))
         extra = header[len(CSV_HEADER) :]
-        if header[: len(CSV_HEADER)] != CSV_HEADER or extra not in ((), (_TARGET,), (_TIMING,), (_TARGET, _TIMING)):
+        if header[: len(CSV_HEADER)] != CSV_HEADER or extra not in ((), (_TARGET,), (TIMING,), (_TARGET, TIMING)):
             known = ",".join(CSV_HEADER)
-            raise DataError(f"not a file of samples: line 1 must be {known}, and may go on with ,{_TARGET},{_TIMING}")
+            raise DataError(f"not a file of samples: line 1 must be {known}, and may go on with ,{_TARGET},{TIMING}")
         names = COLUMNS if _TARGET in extra else FILE_COLUMNS
         for row in filter(None, reader):
             if len(row) != len(header):
@@ -112,7 +112,7 @@ def read_csv(file: TextIO) -> dict[int, Samples]:
             if int(row[1]) != len(rows):
                 raise ValueError(f"request {row[1]} where {len(rows)} comes next")
             fields = row[2:]
-            text = fields.pop() if _TIMING in extra else ""
+            text = fields.pop() if TIMING in extra else ""
             rows.append([_from_public(name, value) for name, value in zip(names, fields, strict=True)])
             timings[run].append(_timings_of(text))
         return {
@@ -133,7 +133,7 @@ def samples_of(rows: Sequence[Sequence[str]], extra: Collection[str] = ()) -> Sa
     """
     columns = list(zip(*rows, strict=True))
     try:
-        timings = [_timings_of(text) for text in columns.pop()] if _TIMING in extra else []
+        timings = [_timings_of(text) for text in columns.pop()] if TIMING in extra else []
         names = COLUMNS if _TARGET in extra else FILE_COLUMNS
         numbers = {name: _read(name, column) for name, column in zip(names, columns, strict=True)}
         return _to_samples(numbers, _by_name(timings))
@@ -201,7 +201,7 @@ def read_json(file: TextIO) -> dict[int, Samples]:
             names = COLUMNS if _TARGET in run["columns"] else FILE_COLUMNS
             columns = {name: run["columns"][public_name(name)] for name in names}
             timings = run.get("server_timing_ns", {})  # a file may be older than these
-            _check_names(timings)
+            check_names(timings)
             runs[int(run["run"])] = _to_samples(
                 {name: [_from_public(name, value) for value in values] for name, values in columns.items()},
                 {name: [_from_public("server_timing", value) for value in timings[name]] for name in timings},
@@ -258,18 +258,19 @@ def _timings_of(text: str) -> dict[str, int]:
     if not all(value for _, _, value in pairs):
         raise ValueError(f"{text!r} is not name=ns, as in acquire=12300000 work=100100000")
     timings = {name: _from_public("server_timing", value) for name, _, value in pairs}
-    _check_names(timings)
+    check_names(timings)
     return timings
 
 
 def _by_name(rows: Sequence[Mapping[str, int]]) -> dict[str, list[int]]:
     """A column a metric, in the order in which they first come."""
     names = dict.fromkeys(name for row in rows for name in row)
-    _check_names(names)
+    check_names(names)
     return {name: [row.get(name, MISSING) for row in rows] for name in names}
 
 
-def _check_names(names: Collection[str]) -> None:
+def check_names(names: Collection[str]) -> None:
+    """Raises ValueError where the server's own figures cannot have these names."""
     if len(names) > MOST_NAMES or not all(map(is_metric_name, names)):
         raise ValueError(f"server timing takes {MOST_NAMES} names at most, each one word")
 

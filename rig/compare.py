@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from loadgen.lone import send_alone
 from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
-from loadgen.runner import WARMUP, Run, Session
+from loadgen.run import WARMUP, Run
+from loadgen.runner import Session
 from rig.measured import Measured
 from rig.watched import watched
 from servers.catalog import Instance

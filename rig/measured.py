@@ -7,7 +7,7 @@ from statistics import median
 
 from loadgen.explain import Finding
 from loadgen.plan import Plan
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import in_ms
 from servers.catalog import Instance
 

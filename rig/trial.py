@@ -50,7 +50,8 @@ def trials() -> Iterator[Trial]:
         servers.errors.StartError: the server did not start.
     """
     from loadgen.plan import Plan, Target, Workload
-    from loadgen.runner import Run, Session
+    from loadgen.run import Run
+    from loadgen.runner import Session
     from servers.catalog import parse_spec
     from servers.process import start
 

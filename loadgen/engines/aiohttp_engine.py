@@ -32,15 +32,9 @@ from aiohttp.connector import Connection
 from yarl import URL
 
 from loadgen.engines import Job
-from loadgen.engines.clients import (
-    PREPARED,
-    Exchange,
-    carry_out,
-    causes,
-    check,
-    current,
-    os_outcome,
-)
+from loadgen.engines.clients import PREPARED, causes, check, os_outcome
+from loadgen.engines.course import carry_out
+from loadgen.engines.exchange import Exchange, current
 from loadgen.errors import UsageError
 from loadgen.outcome import Outcome
 from loadgen.plan import Header, Target

@@ -30,15 +30,9 @@ import httpcore
 import httpx
 
 from loadgen.engines import Job
-from loadgen.engines.clients import (
-    PREPARED,
-    Exchange,
-    Send,
-    carry_out,
-    check,
-    current,
-    os_outcome,
-)
+from loadgen.engines.clients import PREPARED, check, os_outcome
+from loadgen.engines.course import carry_out
+from loadgen.engines.exchange import Exchange, Send, current
 from loadgen.errors import UsageError
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target

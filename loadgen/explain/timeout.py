@@ -7,7 +7,7 @@ import numpy as np
 from loadgen.explain.evidence import count_of
 from loadgen.explain.finding import Finding
 from loadgen.explain.reading import Reading
-from loadgen.explain.words import counted, joined, spoken_s
+from loadgen.explain.words import counted, joined, spoken_ms, spoken_s
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING
 
@@ -28,10 +28,9 @@ def find(reading: Reading) -> Finding | None:
         "in the middle of the response": count_of(receiving),
     }
     parts = [f"{count:,} {place}" for place, count in where.items() if count]
-    shortest_s = float(np.min(samples.response_ns[rows])) / 1e9
-    sentence = (
-        f"{counted(total, 'request')} had not ended after {spoken_s(shortest_s)} and were given up: {joined(parts)}"
-    )
+    shortest_ns = float(np.min(samples.response_ns[rows]))
+    after = spoken_s(shortest_ns / 1e9) if shortest_ns >= 1e9 else spoken_ms(shortest_ns)
+    sentence = f"{counted(total, 'request')} had not ended after {after} and were given up: {joined(parts)}"
     dropped = count_of(connecting & reading.resent)
     if dropped:
         sentence += f"; the SYNs of {dropped:,} had been sent again, so nothing took their connections"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from loadgen.metrics.counts import BOUNDS_MS, FIRST_INDEX, SCHEMA, Counts, RowCounts
 from loadgen.outcome import Outcome
-from loadgen.runner import WARMUP, Run
+from loadgen.run import WARMUP, Run
 from loadgen.samples import Recorder, Samples
 from loadgen.summary import NS_PER_S
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from loadgen.errors import UsageError
 from loadgen.metrics.collector import RunMetrics
-from loadgen.runner import Run
+from loadgen.run import Run
 
 if TYPE_CHECKING:
     import prometheus_client

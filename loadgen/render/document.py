@@ -14,7 +14,7 @@ from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target
 from loadgen.redaction import Redaction
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import Second, Summary, TargetSummary, Times, in_ms
 
 SCHEMA: Final = "loadgen/1"

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 
 from loadgen.histogram import Histogram
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import NS_PER_MS
 
 

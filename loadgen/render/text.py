@@ -10,7 +10,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.objective import verdict_lines
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import NS_PER_MS, Summary, TargetSummary, in_ms
 
 _SAME = 0.05

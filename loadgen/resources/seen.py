@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from loadgen.explain.evidence import ServerView
-    from loadgen.runner import Run
+    from loadgen.run import Run
 
 SERVER: Final = "server"
 CLIENT: Final = "client"

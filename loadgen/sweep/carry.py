@@ -8,7 +8,8 @@ from typing import Final
 
 from loadgen.objective import Objective, Verdict
 from loadgen.plan import Plan
-from loadgen.runner import WARMUP, Session
+from loadgen.run import WARMUP
+from loadgen.runner import Session
 from loadgen.sweep.result import Result, result_of
 from loadgen.sweep.search import TOLERANCE, Bracket
 from loadgen.sweep.step import Step, level_words

@@ -9,7 +9,7 @@ from loadgen.explain.backlog import Backlog
 from loadgen.explain.runs import gist
 from loadgen.explain.words import counted
 from loadgen.plan import Plan
-from loadgen.runner import Run
+from loadgen.run import Run
 
 _WHOLE = 0.99
 """Of the requests; with fewer ok, completions are behind whatever the backlog does."""

@@ -19,7 +19,7 @@ from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Share, Stage, Target, Workload
 from loadgen.render import text
 from loadgen.resources.seen import CLIENT, SERVER, Look, Peaks, Resources
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.samples import COLUMNS, Samples
 from loadgen.store import DTYPES
 from loadgen.summary import NS_PER_MS, Durations, Lateness, Second, Summary, TargetSummary, Times

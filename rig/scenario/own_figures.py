@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from loadgen.explain.words import joined, spoken_ms
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.samples import MISSING
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from loadgen.explain.rows import Rows
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.samples import MISSING
 from loadgen.summary import NS_PER_MS
 from rig.columns import aligned

@@ -20,7 +20,7 @@ from loadgen.errors import UsageError
 from loadgen.explain import Evidence, Finding, ServerView, explain
 from loadgen.kernel import available_cpus
 from loadgen.outcome import Outcome
-from loadgen.runner import WARMUP
+from loadgen.run import WARMUP
 from loadgen.samples import MISSING, Samples
 from loadgen.summary import NS_PER_MS, NS_PER_S, Summary, summarize
 from rig.tasks.hosting import Child

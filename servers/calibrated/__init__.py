@@ -12,8 +12,9 @@ Four decisions make it exact:
 - Real-time scheduling, if asked for and granted: otherwise a busy machine adds milliseconds (`precedence`).
 
 What the endpoints do and answer is `servers.work`'s, as with every server. The other modules: `settings` (the knobs),
-`endpoints` (a request's target read), `response` (bytes to send), `acceptor` (the listening socket), `connection` (one
-client), `stats` (what it did), `server` (all of them together), `cli` (the command).
+`acceptor` (the listening socket), `connection` (one client), `arrival` (the kernel's stamp), `reader` (bytes to
+requests), `endpoints` (a request's target read), `response` (bytes to send), `stats` (what it did), `server` (all of
+them together), `cli` (the command).
 
 What it does where another server might do something else:
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from servers.calibrated.connection import stamp_arrivals
+from servers.calibrated.arrival import stamp_arrivals
 from servers.calibrated.settings import Settings
 from servers.calibrated.timetable import NEVER_NS
 from servers.ports import bracketed

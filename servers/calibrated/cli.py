@@ -47,22 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _settings(argv: Sequence[str] | None) -> Settings:
-    given = _parser().parse_args(argv)
-    every_ms, for_ms = parse_stall(given.stall)
-    return Settings(
-        host=given.host,
-        port=given.port,
-        limit=given.limit,
-        service_ms=given.service_ms,
-        jitter_ms=given.jitter_ms,
-        backlog=given.backlog,
-        connections=given.connections,
-        shed=given.shed,
-        stall_every_ms=every_ms,
-        stall_for_ms=for_ms,
-        seed=given.seed,
-        realtime=given.realtime,
-    )
+    given = vars(_parser().parse_args(argv))
+    every_ms, for_ms = parse_stall(given.pop("stall"))
+    return Settings(**given, stall_every_ms=every_ms, stall_for_ms=for_ms)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,9 +12,10 @@ from heapq import heappop, heappush
 
 from servers.calibrated.acceptor import Acceptor
 from servers.calibrated.alarm import make_alarm
-from servers.calibrated.connection import Connection, Request
+from servers.calibrated.connection import Connection
 from servers.calibrated.endpoints import Targets, Task, answer
 from servers.calibrated.precedence import ordinary_scheduling
+from servers.calibrated.reader import Request
 from servers.calibrated.response import render
 from servers.calibrated.settings import NS_PER_MS, Settings, concurrency_limit
 from servers.calibrated.stats import Counters

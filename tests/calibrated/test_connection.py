@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from servers.calibrated.connection import Connection, Request
+from servers.calibrated.connection import Connection
+from servers.calibrated.reader import Request
 from tests.calibrated.harness import request
 
 PAYLOAD = b"x" * 5_000_000

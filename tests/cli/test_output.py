@@ -196,9 +196,15 @@ def test_a_full_disk_is_one_line_and_exit_3(loadgen: Loadgen, server: Server, ou
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_file_on_a_full_disk_is_one_line_and_exit_3(loadgen: Loadgen, server: Server) -> None:
-    ended = loadgen(server.url(), "-n", "2", "--quiet", "-o", "/dev/full")
-    assert (ended.returncode, ended.stderr) == (3, "loadgen: output: No space left on device\n")
+@pytest.mark.parametrize("option", ["--output", "--samples"])
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_file_on_a_full_disk_is_one_line_with_its_name_and_exit_3(
+    loadgen: Loadgen, server: Server, tmp_path: Path, option: str, ending: str
+) -> None:
+    full = tmp_path / f"full.{ending}"
+    full.symlink_to("/dev/full")
+    ended = loadgen(server.url(), "-n", "2", "--quiet", "--output-format", ending, option, str(full))
+    assert (ended.returncode, ended.stderr) == (3, f"loadgen: {full}: No space left on device\n")
 
 
 @pytest.mark.parametrize("output_format", ["text", "json", "csv"])
@@ -230,7 +236,7 @@ def test_a_closed_load_has_its_tail_and_its_rate_behind_the_fixed_keys(loadgen: 
     assert re.search(r" over1500ms=0 p95_ms=\d+ p99_ms=\d+ rps=\d+$", line)
 
 
-@pytest.mark.parametrize("file_name", ["s.csv", "s.json"])
+@pytest.mark.parametrize("file_name", ["s.csv", "s.json", "s.parquet"])
 def test_the_servers_own_figures_are_shown_saved_and_explained_where_asked_for(
     loadgen: Loadgen, server: Server, tmp_path: Path, file_name: str
 ) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import psutil
 
 from loadgen.plan import Plan, Stage, Target, Workload
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 
 WORKER_MODULE = "loadgen.distribute.worker"
 

@@ -15,7 +15,8 @@ from loadgen.errors import UsageError
 from loadgen.load_options import LoadOptions
 from loadgen.outcome import Outcome
 from loadgen.plan import Share, Stage, Target
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 from loadgen.samples import MISSING
 from servers.catalog import parse_spec
 from servers.process import spawn

@@ -10,7 +10,7 @@ import pytest
 from loadgen.explain import Evidence, explain
 from loadgen.limit import Search, Verdict
 from loadgen.plan import Plan, Target, Workload
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import summarize
 from tests.loadgen.make import ok_rows, samples_of
 

@@ -16,7 +16,8 @@ import pytest
 from loadgen.keeper import Keeper
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Share, Stage, Target, Workload
-from loadgen.runner import WARMUP, Run, Session
+from loadgen.run import WARMUP, Run
+from loadgen.runner import Session
 from loadgen.samples import MISSING, Block, Recorder, Samples, joined
 from loadgen.summary import NS_PER_S, summarize
 from loadgen.tally import Tally

@@ -18,7 +18,7 @@ from loadgen.output import CsvSink, JsonSink, TextSink
 from loadgen.plan import Plan, Target, Workload
 from loadgen.render.document import document, plan_data
 from loadgen.render.text import failed_line, metrics_line, run_lines, whole_ms, workload_words
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.samples import Recorder, Samples
 from loadgen.store import CSV_HEADER, read_csv
 from loadgen.summary import summarize

@@ -12,11 +12,12 @@ import pytest
 
 from loadgen import address, kernel
 from loadgen.engines.wire import run as wire_run
-from loadgen.engines.wire.run import WireRun
+from loadgen.engines.wire.readiness import Readiness
 from loadgen.errors import CapacityError, UsageError
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Target, Workload
-from loadgen.runner import WARMUP, Run, Session
+from loadgen.run import WARMUP, Run
+from loadgen.runner import Session
 from loadgen.samples import MISSING, Recorder
 from tests.support import Server, unused_port
 
@@ -120,16 +121,16 @@ def test_connections_that_end_while_they_wait_for_their_release_are_failed_reque
 ) -> None:
     requests = 20
     taken: list[socket.socket] = []
-    drain = WireRun._drain
+    drain = Readiness.drain
 
-    def close_all_then_drain(run: WireRun) -> None:
-        if run.recorder.release_ns is not None:
+    def close_all_then_drain(readiness: Readiness) -> None:
+        if any(connection.index >= 0 for connection in readiness._live.values()):
             serving.join()
             while taken:
                 taken.pop().close()
-        drain(run)
+        drain(readiness)
 
-    monkeypatch.setattr(WireRun, "_drain", close_all_then_drain)
+    monkeypatch.setattr(Readiness, "drain", close_all_then_drain)
     monkeypatch.setattr(wire_run, "_BEGIN_TURN_NS", 0)  # drained after each request begun
     with socket.create_server(("127.0.0.1", 0), backlog=requests) as listener:
         serving = threading.Thread(

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from loadgen.errors import DataError
 from loadgen.outcome import Outcome
+from loadgen.parquet import parquet_writer, read_parquet
 from loadgen.samples import COLUMNS, MISSING, Samples
 from loadgen.store import CSV_HEADER, csv_rows, json_data, read_csv, read_json, read_profiles_csv
 from tests.loadgen.make import any_samples, failed_rows, ok_rows, samples_of, timed, timed_samples
@@ -53,6 +55,21 @@ def test_samples_survive_csv(runs: Runs) -> None:
 @given(many_runs)
 def test_samples_survive_json(runs: Runs) -> None:
     assert_equal(read_json(io.StringIO(to_json(runs))), runs)
+
+
+def test_the_servers_own_figures_survive_parquet(tmp_path: Path) -> None:
+    runs = {
+        1: timed(samples_of(ok_rows(9, 9, 9)), acquire=[0, None, 2], work=[1.5, None, None]),
+        2: samples_of(ok_rows(9)),
+        3: timed(samples_of(ok_rows(9, 9)), work=[None, 3], query=[4, None]),
+    }
+    path = tmp_path / "rows.parquet"
+    with path.open("wb") as file, parquet_writer(file, ["server_timing_ns"]) as write:
+        for run, samples in runs.items():
+            first = np.arange(len(samples)) == 0  # in two lots, as of a run that lasts
+            write(run, 0, samples.of(first))
+            write(run, 1, samples.of(~first))
+    assert_equal(read_parquet(path), runs)
 
 
 @given(st.dictionaries(st.integers(1, 1000), timed_samples(), max_size=3))

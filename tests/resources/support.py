@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from loadgen.plan import Plan, Target, Workload
 from loadgen.resources.seen import CLIENT, SERVER, Look, Resources
 from loadgen.resources.watch import Sampler
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 from rig.watched import watched
 from servers.process import RunningServer, start
 from tests.servers.support import runnable

@@ -34,6 +34,16 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+def refusal(folder: Path, text: str) -> str:
+    """What is said of a file with a mistake: one line, with its name."""
+    with pytest.raises(ScenarioError) as caught:
+        load_file(written(folder, text))
+    told = str(caught.value)
+    assert "mine.toml" in told
+    assert "\n" not in told
+    return told
+
+
 def test_scenarios_of_the_documents_are_there() -> None:
     assert set(names()) >= ASKED_FOR
 
@@ -139,13 +149,7 @@ def test_steps_stand_in_the_order_of_the_file_and_share_the_profiles(tmp_path: P
 )
 def test_mistakes_are_one_line_with_file_and_key(tmp_path: Path, change: str, to: str, says: str) -> None:
     assert change in GOOD
-    path = written(tmp_path, GOOD.replace(change, to))
-    with pytest.raises(ScenarioError) as caught:
-        load_file(path)
-    told = str(caught.value)
-    assert "mine.toml" in told
-    assert says in told
-    assert "\n" not in told
+    assert says in refusal(tmp_path, GOOD.replace(change, to))
 
 
 @pytest.mark.parametrize(
@@ -163,9 +167,7 @@ def test_mistakes_are_one_line_with_file_and_key(tmp_path: Path, change: str, to
     ],
 )
 def test_mistakes_in_other_kinds_of_step(tmp_path: Path, step: str, says: str) -> None:
-    with pytest.raises(ScenarioError) as caught:
-        load_file(written(tmp_path, f"{GOOD}{step}\n"))
-    assert says in str(caught.value)
+    assert says in refusal(tmp_path, f"{GOOD}{step}\n")
 
 
 def test_file_without_steps_and_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from loadgen.plan import Plan, Target, Workload
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 from loadgen.samples import MISSING, Recorder
 from servers.catalog import parse_spec
 from servers.process import RunningServer, start

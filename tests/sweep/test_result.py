@@ -10,7 +10,7 @@ import pytest
 from loadgen.explain import explain
 from loadgen.objective import parse_objective
 from loadgen.plan import Plan, Stage, Target, Workload
-from loadgen.runner import Run
+from loadgen.run import Run
 from loadgen.summary import summarize
 from loadgen.sweep.carry import Search
 from loadgen.sweep.result import Result, result_of

@@ -9,7 +9,8 @@ from typing import Final
 from loadgen.explain import Finding
 from loadgen.lone import send_alone
 from loadgen.plan import Plan, Target, Workload
-from loadgen.runner import Run, Session
+from loadgen.run import Run
+from loadgen.runner import Session
 from servers.catalog import parse_spec
 from servers.process import start
 from tests.truth.combinations import COMBINATIONS, PATIENT_S, Combination

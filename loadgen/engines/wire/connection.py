@@ -14,15 +14,16 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
+from loadgen.engines.wire.owner import Owner
 from loadgen.engines.wire.poller import READ, WRITE
 from loadgen.engines.wire.response import MalformedError, TimingReader
+from loadgen.engines.wire.trouble import broken, closed, not_connected
 from loadgen.kernel import total_retrans
 from loadgen.outcome import Outcome
 from loadgen.samples import MISSING
 
 if TYPE_CHECKING:
     from loadgen.engines.wire.response import ResponseReader
-    from loadgen.engines.wire.run import WireRun
 
 
 class State(enum.IntEnum):
@@ -50,7 +51,7 @@ class Connection:
         "fd", "index", "run", "sock", "state",
     )  # fmt: skip
 
-    def __init__(self, run: WireRun, sock: socket.socket) -> None:
+    def __init__(self, run: Owner, sock: socket.socket) -> None:
         """Over a new, unconnected, non-blocking socket."""
         self.run = run
         self.sock = sock
@@ -79,7 +80,7 @@ class Connection:
         elif error == errno.EINPROGRESS:
             self.run.poller.register(self.fd, WRITE)
         else:
-            self._failed_to_connect(error)
+            self._failed(not_connected(error))
 
     def begin(self, index: int, due_ns: int | None = None) -> None:
         """Takes on a request: it begins now, and is due now if nothing else is given. On an idle connection it is
@@ -116,7 +117,7 @@ class Connection:
         elif self.state == State.CONNECTING:
             error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
-                self._failed_to_connect(error)
+                self._failed(not_connected(error))
             else:
                 self.run.poller.modify(self.fd, READ)
                 self._connected()
@@ -150,7 +151,7 @@ class Connection:
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             sent = 0
         except OSError as error:
-            self._end(self._broken(error), perf_counter_ns())
+            self._end(broken(error, was_idle=self._was_idle), perf_counter_ns())
             return
         self._sent += sent
         if self._sent == len(request):
@@ -175,7 +176,7 @@ class Connection:
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return
         except OSError as error:
-            self._end(self._broken(error), perf_counter_ns())
+            self._end(broken(error, was_idle=self._was_idle), perf_counter_ns())
             return
         now = perf_counter_ns()
         memo = self._memo
@@ -248,7 +249,7 @@ class Connection:
                 self._memo.remember(data, reader.status, outcome, keep_alive=keep_alive)
             self._end(outcome, now, keep_alive=reader.keep_alive)
         elif not data:
-            self._end(self._unanswered(Outcome.CLOSED), now)
+            self._end(closed(was_idle=self._was_idle), now)
 
     # Ending
 
@@ -284,9 +285,6 @@ class Connection:
             self.close()
         run.ended(self)
 
-    def _failed_to_connect(self, error: int) -> None:
-        self._failed(Outcome.from_errno(error) or Outcome.RESET)
-
     def _failed(self, outcome: Outcome) -> None:
         if self.index >= 0:
             self._end(outcome, perf_counter_ns())
@@ -294,17 +292,7 @@ class Connection:
             self.close()
             self.run.preconnected(self, outcome)
 
-    def _broken(self, error: OSError) -> Outcome:
-        """The outcome of an error on an established connection."""
-        if isinstance(error, ssl.SSLEOFError):
-            return self._unanswered(Outcome.CLOSED)
-        if isinstance(error, ssl.SSLError):  # after the handshake: what came was not the connection's own
-            return Outcome.RESET
-        if error.errno == errno.ETIMEDOUT:
-            return Outcome.TIMEOUT
-        outcome = Outcome.from_errno(error.errno) or Outcome.RESET
-        return self._unanswered(outcome) if outcome == Outcome.RESET else outcome
-
-    def _unanswered(self, outcome: Outcome) -> Outcome:
-        """`stale` instead, where a connection that had stood idle ended before any byte of the response."""
-        return Outcome.STALE if self._reused and self._bytes == 0 else outcome
+    @property
+    def _was_idle(self) -> bool:
+        """It had stood idle before this request, of whose response no byte has come."""
+        return self._reused and self._bytes == 0

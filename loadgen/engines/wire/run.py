@@ -1,4 +1,4 @@
-"""One run of the wire engine: releases requests, dispatches readiness, bounds their time."""
+"""One run of the wire engine: what lets requests begin, and when it is over."""
 
 from __future__ import annotations
 
@@ -11,33 +11,15 @@ from loadgen.engines import Job
 from loadgen.engines.wire.agenda import Agenda
 from loadgen.engines.wire.connection import Connection, State
 from loadgen.engines.wire.deadlines import Deadlines
-from loadgen.engines.wire.poller import make_poller
+from loadgen.engines.wire.owner import Owner
 from loadgen.engines.wire.pool import Pool
-from loadgen.engines.wire.response import Memo, ResponseReader, TimingReader
+from loadgen.engines.wire.readiness import Readiness
 from loadgen.engines.wire.tls_connection import TlsConnection
-from loadgen.kernel import HAS_TCP_INFO
 from loadgen.outcome import Outcome
-from loadgen.request import Requests
-from loadgen.samples import MISSING
 from loadgen.schedule import Schedule
-from loadgen.tls import tls_context
 
-_READ_SIZE: Final = 65536
-_BATCH: Final = 512
-_BATCH_ON_TIME: Final = 64
-_WHEN_ANSWERED: Final = 1
-_WHEN_DUE: Final = 16
-"""How many of the requests that are due begin together, after an answer and when the timer has gone off."""
-_TURN_NS: Final = 5_000_000
-"""For so long the engine goes on with what is ready before it lets the loop do anything else."""
 _BEGIN_TURN_NS: Final = 1_000_000
 """For so long requests are begun without a look at what has been answered already."""
-_ONE_SEGMENT: Final = 1200
-_RESENT_ALONE_NS: Final = 190_000_000
-"""A segment that is alone on its way is not sent again sooner: the least retransmission time-out is 200 ms, and a tail
-loss probe then waits as long besides (tcp_schedule_loss_probe in net/ipv4/tcp_output.c). A SYN waits 1 s."""
-_RESENT_NS: Final = 2_000_000
-"""Of several segments, a probe for the last waits two ticks of the kernel or more."""
 
 
 class WireEngine:
@@ -52,42 +34,16 @@ class WireEngine:
             run.close()
 
 
-class WireRun:
-    """The state of one run: what lets requests begin, and when it is over.
-
-    Connections read its public attributes and report to `ended`, `idle_lost` and `preconnected`; the agenda tells what
-    is due.
-    """
+class WireRun(Owner):
+    """The state of one run. The agenda tells it what is due, its connections what has ended."""
 
     def __init__(self, job: Job) -> None:
-        target, workload = job.plan.target, job.plan.workload
-        self.recorder = job.recorder
-        self.sockaddr = job.address.sockaddr
-        self._requests = Requests(job.plan, job.schedule.shard)
-        self.varies = self._requests.constant is None
-        """Whether each request is to be asked for by `next_request`; else all are `request`, and `memo` is of all."""
-        self.request = self._requests.constant or b""
-        self.reader_kind = TimingReader if job.plan.server_timing else ResponseReader
-        self.reuse = workload.reuses_connections
-        self.tls = tls_context(target, alpn=("http/1.1",))
-        self.server_hostname = target.host
+        super().__init__(job)
+        workload = job.plan.workload
         self._kind = Connection if self.tls is None else TlsConnection
-        self.none_resent = 0 if HAS_TCP_INFO else MISSING
-        self.request_size = len(self.request)
-        longest = self._requests.longest if self.varies else self.request_size
-        self.resend_visible_ns = _RESENT_ALONE_NS if longest <= _ONE_SEGMENT else _RESENT_NS
-        """Requests that were quicker are not asked how often their connection sent again."""
-        self.next_index = 0
-        """The row of the next request to begin; none is left at `last_index`."""
         self._is_counted = job.schedule.requests is not None
         self.last_index = job.recorder.rows if job.schedule.requests is None else job.schedule.requests
-        self.chain_until = 0
-        """Up to this row a connection takes the next request by itself, without asking the run."""
-        self._memos = [Memo(head_only=target.method == "HEAD") for target in job.plan.targets]
-        self.memo = self._memos[0]
-        self.buffer = bytearray(_READ_SIZE)
-        """What is read goes here first, whatever the connection."""
-        self.poller = make_poller()
+        """No row is left to begin at this one."""
         self._family = job.address.family
         self._schedule = job.schedule
         self._job = job
@@ -101,6 +57,7 @@ class WireRun:
         self._loop = asyncio.get_running_loop()
         self._finished: asyncio.Future[None] = self._loop.create_future()
         self._pool = Pool(self._new_connection)
+        self._readiness = Readiness(self.poller, self._pool.live, self._agenda, self._finished)
         self._deadlines = Deadlines(self._pool.live, self.recorder, workload)
         self._refused_early: list[Outcome] = []
         self._in_flight = 0
@@ -111,7 +68,8 @@ class WireRun:
 
     async def carry_out(self) -> None:
         """Releases the first requests, then waits until the last has ended."""
-        self._loop.add_reader(self.poller.fileno(), self._drain if self._agenda is None else self._drain_on_time)
+        drain = self._readiness.drain if self._agenda is None else self._readiness.drain_on_time
+        self._loop.add_reader(self.poller.fileno(), drain)
         if self._preconnects:
             ready = self._pool.connect(self._schedule.released)
             await asyncio.wait([ready, self._finished], timeout=self._connect_s, return_when=asyncio.FIRST_COMPLETED)
@@ -153,7 +111,7 @@ class WireRun:
             self._begin_next()
             if perf_counter_ns() > turn_ends:
                 # A quick server has answered some by now, and their times must not wait for the end of the release.
-                self._drain()
+                self._readiness.drain()
                 turn_ends = perf_counter_ns() + _BEGIN_TURN_NS
         if self._agenda is not None:
             self._agenda.begin(release_ns)
@@ -240,12 +198,6 @@ class WireRun:
             recorder.begun[index] = recorder.done[index] = due_ns
         recorder.outcome[index] = outcome
 
-    def next_request(self, index: int) -> tuple[bytes, Memo]:
-        """The request that goes out for this row, where they vary, and the memo of its answers."""
-        number, seq = self._requests.take()
-        self.recorder.target[index] = number
-        return self._requests.encoded(number, seq), self._memos[number - 1]
-
     # What the agenda tells
 
     def begin_due(self, due_ns: int) -> None:
@@ -280,7 +232,7 @@ class WireRun:
     # What connections report
 
     def ended(self, connection: Connection) -> None:
-        """Its request has ended. If it is still open, it takes the next, now or later."""
+        """See `Owner`."""
         if connection.state == State.CLOSED:
             del self._pool.live[connection.fd]
         elif not self._is_closed or self._schedule.think_ns:
@@ -306,50 +258,12 @@ class WireRun:
             self._fill()
 
     def idle_lost(self, connection: Connection) -> None:
-        """The server closes a connection between two requests."""
+        """See `Owner`."""
         self._pool.lost(connection)
 
     def preconnected(self, connection: Connection, failed: Outcome | None) -> None:
-        """A connection without a request is established, or could not be."""
+        """See `Owner`."""
         self._pool.preconnected(connection, failed)
-
-    # Readiness and time
-
-    def _drain(self) -> None:
-        """Handles what is ready, for a bounded time."""
-        poll, connections = self.poller.poll, self._pool.live
-        turn_ends = perf_counter_ns() + _TURN_NS
-        try:
-            while ready := poll(0, _BATCH):
-                for fd, events in ready:
-                    connections[fd].handle(events)
-                if perf_counter_ns() > turn_ends:
-                    return
-        except BaseException as error:  # a defect of ours: end the run with it, where the loop would only log it
-            if not self._finished.done():
-                self._finished.set_exception(error)
-
-    def _drain_on_time(self) -> None:
-        """The same where requests begin at moments of their own: none must wait for a batch of answers.
-
-        When many are due, answers and requests take turns: if either waited for all of the other, late answers would
-        keep connections from the requests, which then open new ones, and are later still.
-        """
-        agenda, poll, connections = self._agenda, self.poller.poll, self._pool.live
-        assert agenda is not None
-        turn_ends = perf_counter_ns() + _TURN_NS
-        try:
-            while ready := poll(0, _BATCH_ON_TIME):
-                for fd, events in ready:
-                    if fd in connections:
-                        connections[fd].handle(events)
-                    if perf_counter_ns() >= agenda.next_ns:
-                        agenda.catch_up(_WHEN_ANSWERED if fd != agenda.fd else _WHEN_DUE)
-                if perf_counter_ns() > turn_ends:
-                    return
-        except BaseException as error:
-            if not self._finished.done():
-                self._finished.set_exception(error)
 
 
 def _has_moments(schedule: Schedule) -> bool:
