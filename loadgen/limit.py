@@ -6,7 +6,6 @@ follow hold it against the server: with as many requests as the limit none may w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +17,7 @@ from loadgen.explain.runs import gist
 from loadgen.plan import Plan
 from loadgen.run import Run
 from loadgen.runner import Session
+from loadgen.stop import rest
 
 SCHEMA: Final = "loadgen-limit/1"
 
@@ -161,7 +161,7 @@ class Search:
     def _fire(self, n: int) -> Burst:
         plan = self._plan(n)
         if self._bursts:
-            time.sleep(plan.pause_s)
+            rest(plan.pause_s)
         with Session(plan) as session:
             burst = Burst(n, session.run(1))
         self._bursts.append(burst)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -33,7 +32,7 @@ from loadgen.run import WARMUP, Run, TakeRows
 from loadgen.samples import Recorder
 from loadgen.schedule import Schedule, make_schedule
 from loadgen.server_watch import ServerWatch, read_kernel_rules
-from loadgen.stop import Stop
+from loadgen.stop import Stop, rest
 from loadgen.summary import summarize
 from loadgen.tally import Tally, seconds_of
 from loadgen.watch import ClientUse, Watch
@@ -212,7 +211,7 @@ class Session:
         """The warm-up runs and then the counted ones, as each ends; one that was interrupted is the last."""
         for turn in range(self.plan.warmup + self.plan.runs):
             if turn and self.plan.pause_s:
-                time.sleep(self.plan.pause_s)
+                rest(self.plan.pause_s)
             run = self.run(max(WARMUP, turn - self.plan.warmup + 1))
             yield run
             if run.interrupted:

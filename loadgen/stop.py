@@ -1,15 +1,30 @@
-"""What a signal to stop does while a run lasts: it ends the engine's work, lest a run that was carried out be lost."""
+"""What a signal to stop does: while a run lasts it ends the engine's work, lest a run that was carried out be lost."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Final
 
 from loadgen.entry import STOP_SIGNALS
+
+_LOOK_S: Final = 0.1
+
+
+def rest(seconds: float) -> None:
+    """Waits, and lets a signal end that within a tenth of a second.
+
+    One that comes just as the thread begins to sleep, as while another thread holds the interpreter, is acted on only
+    after the sleep: so there are many short ones.
+    """
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > 0:
+        time.sleep(min(left, _LOOK_S))
 
 
 class Stop:

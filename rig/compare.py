@@ -5,7 +5,6 @@ Interleaving gives each profile the same share of whatever else the machine does
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from loadgen.plan import Plan
 from loadgen.resources.watch import Sampler
 from loadgen.run import WARMUP, Run
 from loadgen.runner import Session
+from loadgen.stop import rest
 from rig.measured import Measured
 from rig.watched import watched
 from servers.catalog import Instance
@@ -116,7 +116,7 @@ class Comparison:
         """
         for turn, (number, side) in enumerate(self._order(sequential=sequential)):
             if turn:
-                time.sleep(side.measured.plan.pause_s)
+                rest(side.measured.plan.pause_s)
             if progress is not None:
                 progress.label = side.measured.instance.spec
                 side.session.observer = progress

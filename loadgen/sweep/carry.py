@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ from loadgen.objective import Objective, Verdict
 from loadgen.plan import Plan
 from loadgen.run import WARMUP
 from loadgen.runner import Session
+from loadgen.stop import rest
 from loadgen.sweep.result import Result, result_of
 from loadgen.sweep.search import TOLERANCE, Bracket
 from loadgen.sweep.step import Step, level_words
@@ -57,7 +57,7 @@ class Carrier:
                     if self.interrupted:
                         return None
                 if self._begun:
-                    time.sleep(plan.pause_s)
+                    rest(plan.pause_s)
                 self._begun = True
                 step = Step(level, plan, session.run(len(self.steps) + 1))
                 self.steps.append(step)
