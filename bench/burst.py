@@ -64,7 +64,7 @@ def largest_burst() -> int:
 
 def _clients(settings: Settings, n: int) -> dict[str, Client]:
     clients = [Floor(str(settings.floor)), Loadgen(), *settings.peers, *other_engines()]
-    return {client.name: client for client in clients if n <= (client.largest_burst or n)}
+    return {client.name: client for client in clients if client.largest_burst is None or n <= client.largest_burst}
 
 
 def _measure(settings: Settings, clients: dict[str, Client], n: int) -> Readings:

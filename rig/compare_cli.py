@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -222,27 +222,30 @@ def _print(
     quiet: bool,
 ) -> bool:
     """Prints all that was measured; returns whether every bound was passed."""
+    from loadgen.redaction import Redaction
     from rig.diff.against import against_first
     from rig.diff.fail_if import judge_all
     from rig.render import against, blocks, comparison_data, percentile_blocks, sentences, table
 
     compared = against_first(measured)
     judged = judge_all(compared, bounds)
+    # What is shown on a terminal is the user's own; a file goes on to others.
+    hide = Redaction(measured[0].plan.redact if measured and out is not sys.stdout else ()).text
     match output_format:
         case opt.OutputFormat.TEXT:
-            _write_lines(blocks(measured, quiet=quiet), out)
-            _write_lines(table(measured), out)
-            _write_lines(against(measured, compared), out)
+            _write_lines(blocks(measured, quiet=quiet), out, hide)
+            _write_lines(table(measured), out, hide)
+            _write_lines(against(measured, compared), out, hide)
             if not quiet:
-                _write_lines(sentences(measured), out)
-            _write_lines((each.line for each in judged), out)
+                _write_lines(sentences(measured), out, hide)
+            _write_lines((each.line for each in judged), out, hide)
         case opt.OutputFormat.JSON:
             json.dump(comparison_data(measured, bounds), out, indent=2)
             out.write("\n")
         case opt.OutputFormat.CSV:
             _write_rows(measured, out)
         case opt.OutputFormat.HDR:
-            out.writelines(percentile_blocks(measured))
+            out.writelines(map(hide, percentile_blocks(measured)))
     out.flush()
     if output_format in (opt.OutputFormat.CSV, opt.OutputFormat.HDR):  # which have no place for it
         for each in judged:
@@ -250,9 +253,9 @@ def _print(
     return all(each.passed for each in judged)
 
 
-def _write_lines(lines: Iterable[str], out: TextIO) -> None:
+def _write_lines(lines: Iterable[str], out: TextIO, hide: Callable[[str], str]) -> None:
     for line in lines:
-        print(line, file=out)
+        print(hide(line), file=out)
 
 
 def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
@@ -272,6 +275,8 @@ def _write_rows(measured: Sequence[Measured], out: TextIO) -> None:
 
 def _write_evidence(measured: Sequence[Measured], samples: Path) -> None:
     from loadgen.evidence_file import evidence_data, evidence_path
+    from rig.render import names_in_files
 
-    runs = [((entry.instance.spec, run.number), run.evidence) for entry in measured for run in entry.runs]
+    named = zip(names_in_files(measured), measured, strict=True)
+    runs = [((name, run.number), run.evidence) for name, entry in named for run in entry.runs]
     evidence_path(samples).write_text(json.dumps(evidence_data(runs)) + "\n", encoding="utf-8")

@@ -38,7 +38,7 @@ def doctor(
 
     One line a check: ok, warn or fail, what was found, and at the end what to do.
     """
-    if output_format is opt.OutputFormat.CSV:
+    if output_format not in (opt.OutputFormat.TEXT, opt.OutputFormat.JSON):
         raise UsageError("--output-format takes text or json here")
     from rig.doctor import document, failed
 

@@ -18,6 +18,7 @@ from rig.diff.figures import Compared
 from rig.diff.words import compared_data
 from rig.difference import difference
 from rig.measured import Measured
+from rig.names import distinct
 from servers.catalog import Instance
 from servers.profile import Profile, limits_line, spoken
 from servers.runtimes import there
@@ -113,6 +114,11 @@ def comparison_data(measured: Sequence[Measured], fail_if: Sequence[FailIf] = ()
     }
 
 
+def names_in_files(measured: Sequence[Measured]) -> list[str]:
+    """What the profiles are called in files, secrets left out; one that was measured twice has two names."""
+    return distinct(Redaction(entry.plan.redact).text(entry.instance.spec) for entry in measured)
+
+
 def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
     """The names of what `rows` gives."""
     return ("profile", *CSV_HEADER, *extra_columns(measured[0].plan))
@@ -120,8 +126,7 @@ def rows_header(measured: Sequence[Measured]) -> tuple[str, ...]:
 
 def rows(measured: Sequence[Measured]) -> Iterator[tuple[Any, ...]]:
     """One row a request, in the order of `rows_header`."""
-    for entry in measured:
-        spec = Redaction(entry.plan.redact).text(entry.instance.spec)
+    for spec, entry in zip(names_in_files(measured), measured, strict=True):
         for run in entry.runs:
             for row in csv_rows(run.number, run.samples, extra=extra_columns(entry.plan)):
                 yield (spec, *row)

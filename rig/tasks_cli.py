@@ -71,6 +71,8 @@ def tasks(
     Carries the same tasks out on each, the runs in turns. Making the executor, submitting, waiting and closing are all
     inside the time; the results are summed and must be the same on each.
     """
+    if output_format is opt.OutputFormat.HDR:
+        raise UsageError("--output-format takes text, json or csv here")
     if samples is not None and samples.suffix != ".csv":
         raise UsageError(f"--samples {samples}: the name must end in .csv")
     if samples is not None and output is not None and samples.resolve() == output.resolve():
@@ -120,8 +122,8 @@ def thread_cost(
 
     Time to make one, memory, address space, against asyncio tasks and greenlets; each measurement in a fresh process.
     """
-    if output_format is opt.OutputFormat.CSV:
-        raise UsageError("--output-format csv is not accepted: thread-cost has no rows; text or json")
+    if output_format not in (opt.OutputFormat.TEXT, opt.OutputFormat.JSON):
+        raise UsageError(f"--output-format {output_format} is not accepted: thread-cost has no rows; text or json")
     if not all(re.fullmatch(" *[0-9]{1,20} *", word) for word in counts.split(",")):
         raise UsageError(f"--counts {counts!r} is not accepted: it takes whole numbers, as in 10,100,1000")
     from rig.tasks.cost import check_cost_plan, costs

@@ -159,10 +159,6 @@ class Table:
         where = ".".join(filter(None, (self._name, key)))
         return ScenarioError(f"{self._file}: {where} is {accepts}; not {_shown(value)}")
 
-    def has(self, key: str) -> bool:
-        """Whether a key is there."""
-        return key in self._content
-
     def needed(self, key: str, kind: Kind[T]) -> T:
         """The value of a key that must be there.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +14,7 @@ from rig.diff.figures import Centre, Compared, Figure, FigureDiff, Verdict
 from rig.diff.saved import Saved, SavedProfile
 from rig.diff.statistics import LEAST_FOR_INTERVAL
 from rig.diff.words import change_words, compared_data, notes, number_words, p_words
+from rig.names import distinct
 
 SCHEMA: Final = "rig-diff/1"
 
@@ -135,10 +135,4 @@ def named(profile: str) -> str:
 
 def _by_name(saved: Saved) -> dict[str, SavedProfile]:
     """The profiles by name; one that was measured twice is `async` and `async (2)`."""
-    seen: Counter[str] = Counter()
-    named = {}
-    for profile in saved.profiles:
-        seen[profile.name] += 1
-        times = seen[profile.name]
-        named[profile.name if times == 1 else f"{profile.name} ({times})"] = profile
-    return named
+    return dict(zip(distinct(profile.name for profile in saved.profiles), saved.profiles, strict=True))

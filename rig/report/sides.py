@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from loadgen.errors import DataError
 from loadgen.samples import Samples
+from rig.names import distinct
 from rig.report import median
 from rig.runs.saved import SavedProfile, SavedRun, SavedRunOfProfile
 
@@ -32,14 +33,20 @@ class Side:
 
     @property
     def middle_run(self) -> SavedRunOfProfile | None:
-        """The run whose wall is the median one, the lower of two; an interrupted one only where there is no other."""
-        runs = [run for run in self.whole_runs or self.profile.runs if run.data["wall_ms"] is not None]
+        """The run whose wall is the median one, the lower of two; where there are others, none that was interrupted or
+        refused altogether."""
+        answered = [run for run in self.whole_runs if run.data["ok"]]
+        runs = [run for run in answered or self.whole_runs or self.profile.runs if run.data["wall_ms"] is not None]
         runs.sort(key=lambda run: run.data["wall_ms"])
         return runs[(len(runs) - 1) // 2] if runs else None
 
     def values(self, figure: str) -> list[float]:
-        """The figure of each whole run that has it."""
-        return [run.data[figure] for run in self.whole_runs if run.data[figure] is not None]
+        """The figure of each whole run that has it; where no request was ok, there is no wall to speak of."""
+        return [
+            run.data[figure]
+            for run in self.whole_runs
+            if run.data[figure] is not None and (run.data["ok"] or figure != "wall_ms")
+        ]
 
     def median(self, figure: str) -> median.Median | None:
         """The median of a figure over the whole runs."""
@@ -58,7 +65,7 @@ def sides(saved: Sequence[SavedRun]) -> list[Side]:
         for run in saved
         for profile in run.profiles
     ]
-    labels = _distinct(label for label, _, _ in found)
+    labels = distinct(label for label, _, _ in found)
     return [
         Side(label, run, profile, dict(_samples(profile)))
         for label, (_, run, profile) in zip(labels, found, strict=True)
@@ -75,13 +82,3 @@ def _samples(profile: SavedProfile) -> Iterator[tuple[int, Samples]]:
     for run in profile.runs:
         with contextlib.suppress(DataError):
             yield run.number, run.samples
-
-
-def _distinct(labels: Iterable[str]) -> list[str]:
-    """The labels, a later one of the same kind numbered."""
-    seen: dict[str, int] = {}
-    distinct = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        distinct.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return distinct

@@ -8,6 +8,7 @@ from math import log
 from typing import Any, Final
 
 from rig.report.sides import Side
+from rig.runs.result import RUNS_DIR
 from rig.runs.saved import SavedRun
 
 _PEAKS: Final = {
@@ -31,22 +32,24 @@ def answer(saved: Sequence[SavedRun], sides: Sequence[Side]) -> str:
     """
     if told := _of_scenarios(saved):
         return told[0]
-    compared = [comparison for run in saved for comparison in run.result.get("comparisons", ())]
+    compared = [(run, comparison) for run in saved for comparison in run.result.get("comparisons", ())]
     failing = {side.profile.spec for side in sides if _failed(side)}
     if not sides:
         return "Nothing was measured."
-    plan = sides[0].profile.plan
-    runs = "1 run" if plan["runs"] == 1 else f"{plan['runs']} runs each"
-    condition = f"{_sentence_begun(load(plan))}, {runs}"
     if compared:
-        return (
-            f"{condition}: {max(compared, key=lambda each: (not _specs(each) & failing, _change(each)))['sentence']}."
-        )
+        run, most = max(compared, key=lambda each: (not _specs(each[1]) & failing, _change(each[1])))
+        return f"{_condition(run.profiles[0].plan)}: {most['sentence']}."
+    condition = _condition(sides[0].profile.plan)
     findings = [finding for _, finding in sides[0].findings]
     if not findings:
         return f"{condition}: no cause was found."
     main = max(findings, key=lambda finding: int(finding["requests"]))
     return f"{condition}: {main['sentence']}"
+
+
+def _condition(plan: Mapping[str, Any]) -> str:
+    runs = "1 run" if plan["runs"] == 1 else f"{plan['runs']} runs each"
+    return f"{_sentence_begun(load(plan))}, {runs}"
 
 
 def further(saved: Sequence[SavedRun], sides: Sequence[Side]) -> list[str]:
@@ -128,9 +131,14 @@ def commands(saved: Sequence[SavedRun]) -> list[str]:
     """What repeats the measurement, and what makes this page."""
     return [
         *(shlex.join(run.result["command"]) for run in saved),
-        *(shlex.join(["rig", "rerun", run.path.name]) for run in saved),
-        shlex.join(["rig", "report", *(str(run.path.name) for run in saved)]),
+        *(shlex.join(["rig", "rerun", _named(run)]) for run in saved),
+        shlex.join(["rig", "report", *map(_named, saved)]),
     ]
+
+
+def _named(run: SavedRun) -> str:
+    """What the commands take from where it was measured: a name under runs/, else the folder."""
+    return run.path.name if run.path.parent == RUNS_DIR else str(run.path)
 
 
 def _specs(comparison: Mapping[str, Any]) -> set[str]:

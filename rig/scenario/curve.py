@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -14,6 +14,7 @@ from rig.columns import aligned
 from rig.scenario.judge import Seen, telling
 from rig.scenario.loads import LoadOutcome, seen_runs
 from rig.scenario.outcome import Outcome, spoken_published
+from scenarios.scenario import Load
 
 _GAIN: Final = 1.1
 """Throughputs that differ by less than this factor are alike."""
@@ -21,13 +22,13 @@ _FEWEST: Final = 3
 
 
 def curves(outcomes: Sequence[Outcome]) -> list[list[LoadOutcome]]:
-    """The loads of one path that differ in how many are in flight, path by path."""
+    """The loads that differ in how many are in flight, and in nothing else but their entries."""
     loads = [outcome for outcome in outcomes if isinstance(outcome, LoadOutcome)]
     closed = [load for load in loads if load.step.concurrency < load.step.n]
-    by_path: dict[str, list[LoadOutcome]] = {}
+    alike: dict[Load, list[LoadOutcome]] = {}
     for load in closed:
-        by_path.setdefault(load.step.path, []).append(load)
-    return [of_path for of_path in by_path.values() if len(of_path) > 1]
+        alike.setdefault(replace(load.step, concurrency=0, entries=()), []).append(load)
+    return [group for group in alike.values() if len({load.step.concurrency for load in group}) > 1]
 
 
 def curve_lines(curve: Sequence[LoadOutcome]) -> Iterator[str]:
@@ -42,7 +43,7 @@ def curve_lines(curve: Sequence[LoadOutcome]) -> Iterator[str]:
     rows += [[spec, *level.cells()] for spec, levels in levels_of.items() for level in levels]
     if levels_of:
         yield from aligned(rows)
-    published = {entry.spec: entry.published for entry in curve[0].step.entries}
+    published = {entry.spec: entry.published for outcome in curve for entry in outcome.step.entries}
     for spec, levels in levels_of.items():
         said = [flattening([(level.at_a_time, level.rate_rps) for level in levels if level.trusted])]
         untrusted = [f"{level.at_a_time:,}" for level in levels if not level.trusted]

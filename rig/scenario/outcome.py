@@ -135,7 +135,8 @@ def cost_row(step: ThreadCost, entry: Entry, costs: Sequence[Cost]) -> Row:
         counts = [count for count, _ in zip(step.counts, published.create_us, strict=False) if count in here]
         there, ours = published.create_us[: len(counts)], [here[count] for count in counts]
         same = _ALIKE[0] <= median(ours) / median(there) <= _ALIKE[1]
-        alike = "as published" if same else "quicker than published" if ours < list(there) else "slower than published"
+        quicker = "quicker" if median(ours) < median(there) else "slower"
+        alike = "as published" if same else f"{quicker} than published"
         told.append(
             f"{alike}: {_listed(there)} us there, {_listed(ours)} us here, to make one of"
             f" {joined([f'{count:,}' for count in counts])}"

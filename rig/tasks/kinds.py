@@ -91,7 +91,9 @@ class Kind:
     def through(self) -> str:
         """What tasks go through, for a sentence, such as `100 threads`."""
         text = _FORMS[self.form].through.format(k=f"{self.workers:,}")
-        return text.removesuffix("s") if self.workers == 1 and text != "processes" else text
+        if self.workers != 1:
+            return text
+        return text.removesuffix("es") if text.endswith("processes") else text.removesuffix("s")
 
     @property
     def is_java(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from loadgen import stop
@@ -15,8 +17,8 @@ def test_a_pause_is_made_of_short_sleeps_and_lasts_as_long(monkeypatch: pytest.M
         slept.append(seconds)
         now += seconds
 
-    monkeypatch.setattr(stop.time, "monotonic", lambda: now)
-    monkeypatch.setattr(stop.time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "sleep", sleep)
     stop.rest(0.35)
     assert max(slept) <= 0.1
     assert sum(slept) == pytest.approx(0.35)
