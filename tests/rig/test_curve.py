@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from rig.scenario.curve import flattening
+from rig.scenario.curve import curves, flattening
+from rig.scenario.loads import LoadOutcome
+from scenarios.scenario import Load
+
+
+def outcome(**load: Any) -> LoadOutcome:
+    return LoadOutcome(Load((), **{"path": "/json", "n": 100, "concurrency": 10, **load}), [], interrupted=False)
+
+
+def test_a_curve_is_of_loads_that_differ_in_nothing_but_how_many_are_in_flight() -> None:
+    one, two = outcome(), outcome(concurrency=20)
+    other_n, other_path, fresh = outcome(n=200), outcome(path="/sleep"), outcome(concurrency=30, keepalive=False)
+    assert curves([one, other_n, two, other_path, fresh]) == [[one, two]]
+    assert curves([one, outcome(), outcome(concurrency=100)]) == []
 
 
 @pytest.mark.parametrize(
