@@ -52,7 +52,7 @@ def test_help(place: Place, arguments: list[str]) -> None:
         ("compare async --body-file /nowhere/body", "--body-file /nowhere/body: No such file or directory"),
         ("compare async --output /nowhere/out", "--output /nowhere/out: No such file or directory"),
         ("doctor --output-format hdr", "--output-format takes text or json here"),
-        ("tasks --output-format hdr", "--output-format takes text, json or csv here"),
+        ("tasks --work sleep:1ms --output-format hdr", "--output-format takes text, json or csv here"),
         (
             "thread-cost --output-format hdr",
             "--output-format hdr is not accepted: thread-cost has no rows; text or json",
