@@ -125,6 +125,8 @@ class Search:
         n = 1
         while not self.interrupted:
             burst = self._fire(n)
+            if burst is None:
+                break
             yield burst
             if burst.run.summary.ok == 0 or burst.finding(_ENDS) is not None or n >= self._most:
                 break
@@ -133,9 +135,11 @@ class Search:
         if limit is None or self.interrupted:
             return
         self._at = self._fire(limit)
-        yield self._at
+        if self._at is not None:
+            yield self._at
         if not self.interrupted:
             self._beyond = self._fire(limit + max(1, round(_BEYOND * limit)))
+        if self._beyond is not None:
             yield self._beyond
 
     def verdict(self) -> Verdict:
@@ -158,14 +162,19 @@ class Search:
             measured=any(burst.run.summary.ok for burst in self._bursts),
         )
 
-    def _fire(self, n: int) -> Burst:
+    def _fire(self, n: int) -> Burst | None:
+        """None where a signal came before the burst had begun."""
         plan = self._plan(n)
-        if self._bursts:
-            rest(plan.pause_s)
-        with Session(plan) as session:
-            burst = Burst(n, session.run(1))
-        self._bursts.append(burst)
-        self.interrupted = burst.run.interrupted
+        try:
+            if self._bursts:
+                rest(plan.pause_s)
+            with Session(plan) as session:
+                burst = Burst(n, session.run(1))
+                self._bursts.append(burst)
+                self.interrupted = burst.run.interrupted or session.is_stopped
+        except KeyboardInterrupt:  # between two bursts
+            self.interrupted = True
+            return None
         return burst
 
     def _limiting(self) -> Finding | None:
@@ -187,7 +196,7 @@ class Search:
             if last.n <= 1 or last.finding(("overlapped",)) is None:
                 return "unexplained", "unclear", f"up to {last.n:,} at once the times are too small to tell."
             return "overlapped", "none-met", f"no limit was met up to {last.n:,} at once; --most tries more."
-        does = {"connection-limit": "has", "shed": "sheds: "}.get(found.cause, "works on")
+        does = {"connection-limit": "has", "shed": "sheds:"}.get(found.cause, "works on")
         what = f"the server {does} {gist([found])}"
         if self._at is None or self._beyond is None:
             return found.cause, "shown", f"{what}, shown by one burst of {self._bursts[-1].n:,}."

@@ -180,6 +180,11 @@ class Session:
         skew = None if self._shards is None else self._shards.skew
         return Run(number, where, evidence, summary, explain(evidence), interrupted, skew)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal came during a run, or as it was being looked at."""
+        return self._stop.noted
+
     def raise_if_stopped(self) -> None:
         """To be called when a run has been taken care of.
 

@@ -46,9 +46,11 @@ class SaveOptions:
         check_name(self.name)
         parent = RUNS_DIR if self.runs_dir is None else self.runs_dir
         environment = full_environment() | {"runtimes": runtimes or {}}
-        head = Head(self.name or made_name(words), kind, [program, *sys.argv[1:]], environment)
+        redaction = Redaction(redact)
+        name = self.name or made_name([redaction.text(word) for word in words])
+        head = Head(name, kind, [program, *sys.argv[1:]], environment)
         try:
-            return RunFolder(parent, head, Redaction(redact), extra)
+            return RunFolder(parent, head, redaction, extra)
         except OSError as error:
             raise FolderError(f"--runs-dir {parent}: {error.strerror}; name a folder that can be written to") from None
 

@@ -28,15 +28,19 @@ def rest(seconds: float) -> None:
 
 
 class Stop:
-    """Notes the signals of a session, and passes them on to what is under way."""
+    """Notes the signals of a session, and passes them on to what is under way.
+
+    Attributes:
+        noted: whether one has come.
+    """
 
     def __init__(self) -> None:
-        self._noted = False
+        self.noted = False
         self._task: asyncio.Future[None] | None = None
 
     def raise_if_noted(self) -> None:
         """Raises KeyboardInterrupt where a signal has come."""
-        if self._noted:
+        if self.noted:
             raise KeyboardInterrupt
 
     @contextmanager
@@ -44,7 +48,7 @@ class Stop:
         """A signal that comes here cancels what `ends` waits for on this loop, and does no more."""
 
         def note(number: int, frame: FrameType | None) -> None:
-            self._noted = True
+            self.noted = True
             if self._task is not None:
                 loop.call_soon_threadsafe(self._task.cancel)
 
@@ -64,7 +68,7 @@ class Stop:
     async def ends(self, task: asyncio.Future[None]) -> bool:
         """Waits until the work has ended; returns whether a signal ended it."""
         self._task = task
-        if self._noted:  # since the run was begun
+        if self.noted:  # since the run was begun
             task.cancel()
         try:
             with suppress(asyncio.CancelledError):

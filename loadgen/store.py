@@ -147,12 +147,17 @@ def read_profiles_csv(file: TextIO) -> dict[tuple[str, int], Samples]:
     Raises:
         DataError: it is neither.
     """
-    lines = file.read().splitlines(keepends=True)
-    if not lines or not lines[0].startswith("profile,"):
-        return {("", run): samples for run, samples in read_csv(io.StringIO("".join(lines))).items()}
     parts: dict[str, list[str]] = {}
-    for row in csv.reader(lines[1:]):
-        parts.setdefault(row[0] if row else "", []).append(",".join(row[1:]) + "\n")
+    try:
+        lines = file.read().splitlines(keepends=True)
+        if not lines or not lines[0].startswith("profile,"):
+            return {("", run): samples for run, samples in read_csv(io.StringIO("".join(lines))).items()}
+        for row in csv.reader(lines[1:]):
+            parts.setdefault(row[0] if row else "", []).append(",".join(row[1:]) + "\n")
+    except UnicodeDecodeError:
+        raise DataError("not text: it takes CSV as --samples writes it (a .gz file must be unpacked first)") from None
+    except csv.Error as error:
+        raise DataError(f"not rows of samples: {error}") from None
     heading = lines[0].partition(",")[2]
     return {
         (profile, run): samples

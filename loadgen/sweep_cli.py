@@ -95,6 +95,8 @@ def sweep(
     Steps of users: where throughput stops growing with them. Steps of a rate: the first at which completions fall
     behind arrivals. With --find: the highest level that keeps an objective.
     """
+    if output_format is opt.OutputFormat.HDR:
+        raise UsageError("--output-format takes text, json or csv here")
     from loadgen.sweep.levels import parse_levels, parse_range
 
     if rate is not None and concurrency is not None:

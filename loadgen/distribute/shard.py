@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from loadgen.address import Address
-from loadgen.carrying import loop_factory, no_garbage_collection
+from loadgen.carrying import collect_young, loop_factory, no_garbage_collection
 from loadgen.engines import Job, load_engine
 from loadgen.kernel import raise_descriptor_limit
 from loadgen.plan import Plan
@@ -86,8 +86,12 @@ class ShardRun:
             self._task = asyncio.ensure_future(engine.run(job))
             if self._stopped:
                 self._cancel()
+            lasts = job.plan.workload.duration_s is not None
+            collecting = asyncio.ensure_future(collect_young()) if lasts else None
             with self._watching(stopped_by), suppress(asyncio.CancelledError):
                 await self._task
+            if collecting is not None:
+                collecting.cancel()
         return watch.use
 
     @contextmanager

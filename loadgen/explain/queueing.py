@@ -193,9 +193,6 @@ class Queue:
             np.maximum(start[limit:], self._sorted[: self.n - limit], out=start[limit:])
         return start
 
-    def _service(self, limit: int) -> Floats:
-        return self._d - self._start(limit)
-
     def _try(self, limit: int) -> Trial:
         trial = self._tried.get(limit)
         if trial is None:

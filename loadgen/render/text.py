@@ -10,6 +10,7 @@ from loadgen.explain.runs import over_runs
 from loadgen.objective import verdict_lines
 from loadgen.outcome import Outcome
 from loadgen.plan import Plan, Stage, Workload
+from loadgen.redaction import Redaction
 from loadgen.run import Run
 from loadgen.summary import NS_PER_MS, Summary, TargetSummary, in_ms
 
@@ -77,11 +78,12 @@ def target_words(plan: Plan) -> str:
 
 def target_lines(plan: Plan, summary: Summary) -> Iterator[str]:
     """A line for each target, where there are several; of very many, the first ones."""
+    hide = Redaction(plan.redact).text
     for number, (target, figures) in enumerate(zip(plan.targets, summary.targets, strict=False), start=1):
         if number > _MOST_TARGETS:
             yield f"targets {number} to {len(summary.targets)}: in --output-format json"
             return
-        yield f"target {number} {target.method} {target.path}: {_target_figures(figures)}"
+        yield f"target {number} {target.method} {hide(target.path)}: {_target_figures(figures)}"
 
 
 def _target_figures(figures: TargetSummary) -> str:
@@ -152,8 +154,10 @@ def run_lines(plan: Plan, run: Run, *, quiet: bool = False, resources: bool = Fa
         yield line
     if (line := service_line(run.summary)) is not None:
         yield line
-    if plan.server_timing:
+    if plan.server_timing and run.tally is None:
         yield server_timing_line(run.summary)
+    elif plan.server_timing:
+        yield "server timing: not kept in a run of so many requests"
     if not run.summary.is_exact:
         yield "percentiles from a histogram, within 0.1 %"
     if run.summary.failures:

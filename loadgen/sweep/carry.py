@@ -41,7 +41,7 @@ class Carrier:
             step = self._carry(level)
             if step is not None:
                 yield step
-            if step is None or step.run.interrupted or step.run.trusted:
+            if step is None or self.interrupted or step.run.trusted:
                 return
 
     def _carry(self, level: float) -> Step | None:
@@ -53,7 +53,7 @@ class Carrier:
         try:
             with Session(plan) as session:
                 for _ in range(0 if self._begun else plan.warmup):
-                    self.interrupted = session.run(WARMUP).interrupted
+                    self.interrupted = session.run(WARMUP).interrupted or session.is_stopped
                     if self.interrupted:
                         return None
                 if self._begun:
@@ -61,7 +61,7 @@ class Carrier:
                 self._begun = True
                 step = Step(level, plan, session.run(len(self.steps) + 1))
                 self.steps.append(step)
-                self.interrupted = step.run.interrupted
+                self.interrupted = step.run.interrupted or session.is_stopped
                 return step
         except KeyboardInterrupt:  # between two runs
             self.interrupted = True

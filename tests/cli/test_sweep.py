@@ -113,7 +113,7 @@ def test_an_interrupted_sweep_prints_what_was_measured(server: Server) -> None:
     [
         (), ("-c", "5,3"), ("--rate", "0..5"), ("-c", "5", "--rate", "5"), ("--find", "p98<1s"),
         ("--find", "p99<1s", "--steps", "3"), ("--find", "p99<1s", "-c", "5"), ("-c", "5", "-z", "soon"),
-        ("-c", "1,2", "--steps", "2"),
+        ("-c", "1,2", "--steps", "2"), ("-c", "1,2", "--output-format", "hdr"),
     ],
 )  # fmt: skip
 def test_bad_input_of_a_sweep_is_one_line(loadgen: Loadgen, arguments: tuple[str, ...]) -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from loadgen.errors import UsageError
 from loadgen.redaction import Redaction
+from loadgen.saving import SaveOptions
 
 NAMED = Redaction(("token", "X-Customer"))
 
@@ -63,3 +66,10 @@ def test_data() -> None:
 def test_what_is_no_name(name: str) -> None:
     with pytest.raises(UsageError, match="--redact"):
         Redaction((name,))
+
+
+def test_the_name_of_a_folder_has_no_secret(tmp_path: Path) -> None:
+    options = SaveOptions(runs_dir=tmp_path)
+    with options.open("loadgen", "loadgen", ["h/x?token=hunter2&n=1"], redact=("token",)) as folder:
+        assert "hunter2" not in folder.path.name
+        assert "hunter2" not in (folder.path / "result.json").read_text()

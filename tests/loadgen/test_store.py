@@ -232,6 +232,6 @@ def test_no_change_to_a_csv_file_makes_the_reader_fail_in_another_way(text: str,
 
 
 def test_a_file_in_another_encoding_is_refused() -> None:
-    for read in (read_csv, read_json):
+    for read in (read_csv, read_json, read_profiles_csv):
         with pytest.raises(DataError):
             read(io.TextIOWrapper(io.BytesIO(b"\xff\xfe\x00"), encoding="utf-8"))
