@@ -24,6 +24,7 @@ class MadeSession:
     plan: Plan
     places: int
     odd: dict[int, float]
+    is_stopped: bool = False
 
     def __enter__(self) -> MadeSession:
         return self
@@ -51,6 +52,28 @@ def verdict_at(monkeypatch: pytest.MonkeyPatch, places: int, odd: dict[int, floa
     search = Search(plan, 64)
     assert list(search.bursts())
     return search.verdict()
+
+
+def test_a_signal_that_comes_as_a_burst_ends_or_between_two_ends_the_search_with_what_was_fired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def plan(n: int) -> Plan:
+        return Plan(Target.parse("http://127.0.0.1:8080/"), Workload(n, n), pause_s=0)
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadgen.limit.Session", lambda plan: MadeSession(plan, 2, {}, is_stopped=True))
+    search = Search(plan, 64)
+    assert [burst.n for burst in search.bursts()] == [1]
+    assert search.interrupted
+
+    monkeypatch.setattr("loadgen.limit.Session", lambda plan: MadeSession(plan, 2, {}))
+    monkeypatch.setattr("loadgen.limit.rest", interrupt)
+    search = Search(plan, 64)
+    assert [burst.n for burst in search.bursts()] == [1]
+    assert search.interrupted
+    assert search.verdict().requests == 1
 
 
 @pytest.mark.parametrize("places", [1, 2, 5, 7, 20])
