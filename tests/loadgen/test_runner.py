@@ -42,7 +42,7 @@ def test_each_run_is_carried_out_and_warm_up_runs_come_first_and_have_no_number(
 
 def test_a_pause_stands_between_runs_and_nowhere_else(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     paused: list[tuple[float, int]] = []
-    monkeypatch.setattr("loadgen.runner.time.sleep", lambda seconds: paused.append((seconds, len(server.received))))
+    monkeypatch.setattr("loadgen.runner.rest", lambda seconds: paused.append((seconds, len(server.received))))
     runs_of(plan_at(server.url(), requests=2, runs=2, warmup=1, pause_s=7))
     assert paused == [(7, 2), (7, 4)]
 
