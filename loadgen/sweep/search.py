@@ -31,9 +31,17 @@ class Bracket:
     """The highest level kept so far."""
     missed: float | None = None
     """The lowest not kept."""
-    confirmed: bool = False
+    _passes: dict[float, int] = field(default_factory=dict, init=False)
+    """How often each level below the lowest missed was kept."""
+    _instead: float | None = field(default=None, init=False)
+    """The level to try in place of one that was kept, and was not when tried once more."""
     _confirmations: int = field(default=0, init=False)
     _trying: float | None = field(default=None, init=False)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the highest level kept was kept when tried once more, too."""
+        return self.kept is not None and self._passes[self.kept] > 1
 
     def next(self) -> float | None:
         """The level to try now; None where the search has ended."""
@@ -44,17 +52,20 @@ class Bracket:
         """Takes what came of the level given last."""
         level = self._trying
         assert level is not None
-        confirming = level == self.kept
+        was_answer = level in (self.kept, self._instead)
+        self._instead = None
         if was_kept:
-            self.confirmed = confirming
+            self._passes[level] = self._passes.get(level, 0) + 1
             self.kept = level
             return
         self.missed = level
-        if confirming:
+        self._passes = {below: times for below, times in self._passes.items() if below < level}
+        self.kept = max(self._passes, default=None)
+        if was_answer:
             below = rounded(level / (1 + TOLERANCE), whole=self.whole)
-            self.kept = min(below, level - 1) if self.whole else below
-            if self.kept < self.low:
-                self.kept = None
+            below = min(below, level - 1) if self.whole else below
+            if below >= self.low and (self.kept is None or below > self.kept):
+                self._instead = below
 
     @property
     def is_narrow(self) -> bool:
@@ -64,6 +75,9 @@ class Bracket:
         return self.missed <= self.kept * (1 + TOLERANCE) * 1.001 or (self.whole and self.missed - self.kept <= 1)
 
     def _level(self) -> float | None:
+        if self._instead is not None and self._confirmations < _MOST_CONFIRMATIONS:
+            self._confirmations += 1
+            return self._instead
         if self.kept is None:
             return self.low if self.missed is None else None
         if self.missed is None and self.kept < self.high:

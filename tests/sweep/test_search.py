@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,3 +53,21 @@ def test_an_answer_that_fails_when_tried_again_gives_way_to_the_next_below() -> 
     assert bracket.kept is not None
     assert bracket.kept <= 100
     assert len(tried) <= MOST_STEPS
+
+
+@given(st.lists(st.booleans(), min_size=80, max_size=80), st.booleans())
+def test_nothing_is_said_to_be_kept_that_was_not_tried(answers: list[bool], whole: bool) -> None:
+    bracket = Bracket(10, 1000, whole=whole)
+    kept: Counter[float] = Counter()
+    for was_kept in answers:
+        level = bracket.next()
+        if level is None:
+            break
+        bracket.tell(was_kept)
+        if was_kept:
+            kept[level] += 1
+        else:
+            kept = Counter({below: times for below, times in kept.items() if below < level})
+        assert bracket.kept == max(kept, default=None)
+        assert bracket.confirmed == (bracket.kept is not None and kept[bracket.kept] > 1)
+    assert level is None, "the search ends"
