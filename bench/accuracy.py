@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.request import urlopen
 
+from bench.clients import holding_a_rate
 from bench.clients.base import Client, Paced, Reading, measure
-from bench.clients.loadgen import Loadgen
 from bench.errors import BenchError
 from bench.figure import Figure, Section, Table, number, spread, times
 from bench.rounds import interleave
@@ -60,9 +60,7 @@ def _record(url: str) -> dict[str, float]:
 def measure_accuracy(settings: Settings) -> Section:
     """Each server in its own rounds, with the peers that can hold a rate."""
     seconds = 1 if settings.quick else _SECONDS
-    clients: dict[str, Client] = {"loadgen": Loadgen()} | {
-        peer.name: peer for peer in settings.peers if peer.holds_a_rate
-    }
+    clients = holding_a_rate(settings.peers)
     section = Section(
         "Response times beside the server's own record",
         f"{_RATE:,} requests/s for {seconds} s; {times(settings.rounds, 'round')}. The server writes down how long each"

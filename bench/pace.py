@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bench.clients import holding_a_rate
 from bench.clients.base import Client, Paced, Reading, measure
-from bench.clients.loadgen import Loadgen
 from bench.errors import BenchError
 from bench.figure import Figure, Section, Table, number, spread, times
 from bench.processes import Finished, ReferenceServer, split_cores
@@ -37,9 +37,7 @@ class _Run:
 def measure_pace(settings: Settings) -> Section:
     """Each rate in its own rounds, with the peers that can hold one."""
     seconds = 1 if settings.quick else _SECONDS
-    clients: dict[str, Client] = {"loadgen": Loadgen()} | {
-        peer.name: peer for peer in settings.peers if peer.holds_a_rate
-    }
+    clients = holding_a_rate(settings.peers)
     section = Section(
         "Loads at a rate",
         f"Requests at a constant rate for {seconds} s, to the server that answers at once, pinned to one core and the"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from typing import Final
 
 from bench.clients.ab import Ab
@@ -14,6 +15,7 @@ from bench.clients.fortio import Fortio
 from bench.clients.h2load import H2load
 from bench.clients.hey import Hey
 from bench.clients.k6 import K6
+from bench.clients.loadgen import Loadgen
 from bench.clients.oha import Oha
 from bench.clients.vegeta import Vegeta
 from bench.clients.wrk import Wrk, Wrk2
@@ -35,3 +37,8 @@ def find_peers(names: list[str] | None = None) -> list[Client]:
         if program is not None:
             found.append(peer(program))
     return found
+
+
+def holding_a_rate(peers: Iterable[Client]) -> dict[str, Client]:
+    """loadgen, and those of the peers that can hold a rate, by name."""
+    return {client.name: client for client in (Loadgen(), *peers) if client.holds_a_rate}

@@ -7,9 +7,7 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 from collections import Counter
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -17,7 +15,8 @@ import jsonschema
 import pytest
 
 from loadgen.summary import in_ms
-from rig.runs.saved import SavedRun, load
+from rig.runs.saved import load
+from tests.rig.kept import Kept
 from tests.rig.support import PATIENCE_S, Place, interrupt
 from tests.servers.support import eventually
 
@@ -55,26 +54,6 @@ predicted = { cause = ["overlapped"], answer = "loadrig" }
 PROFILE = '[[profiles]]\nspec = "async"\n'
 STEPS = ("/sleep?ms=200, 12 at once", "/downstream?ms=100, 6 at once")
 SPECS = ("calibrated:limit=6", "async")
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    place: Place
-    runs_dir: Path
-    stdout: str
-    stderr: str
-
-    @property
-    def folder(self) -> Path:
-        (folder,) = self.runs_dir.iterdir()
-        return folder
-
-    @property
-    def run(self) -> SavedRun:
-        return load(self.folder)
-
-    def rig(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.place.run(*arguments, "--runs-dir", str(self.runs_dir))
 
 
 @pytest.fixture(scope="module")
@@ -184,11 +163,17 @@ def test_rerun_compares_step_by_step(kept: Kept, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def long_scenario(folder: Path) -> Path:
+    """A file with a step that ends soon and one that does not."""
+    steps = "".join(f'[[load]]\npath = "/sleep?ms={ms}"\nn = {n}\nruns = 1\n' for ms, n in ((100, 3), (60_000, 4)))
+    path = folder / "long.toml"
+    path.write_text(f'title = "Long"\nquestion = "?"\nsource = "here"\n{steps}[[profiles]]\nspec = "async"\n')
+    return path
+
+
 def test_an_interrupted_step_keeps_what_was_measured(place: Place, tmp_path: Path) -> None:
     runs_dir = tmp_path / "kept"
-    path = tmp_path / "long.toml"
-    steps = "".join(f'[[load]]\npath = "/sleep?ms={ms}"\nn = {n}\nruns = 1\n' for ms, n in ((100, 3), (60_000, 4)))
-    path.write_text(f'title = "Long"\nquestion = "?"\nsource = "here"\n{steps}[[profiles]]\nspec = "async"\n')
+    path = long_scenario(tmp_path)
     with place.running("run", str(path), "--save", "--runs-dir", str(runs_dir)) as process:
         assert eventually(lambda: place.in_flight() == 4)
         kept_so_far = load("latest", runs_dir)
@@ -206,9 +191,7 @@ def test_an_interrupted_step_keeps_what_was_measured(place: Place, tmp_path: Pat
 
 def test_killed_in_a_later_step(place: Place, tmp_path: Path) -> None:
     runs_dir = tmp_path / "kept"
-    path = tmp_path / "long.toml"
-    steps = "".join(f'[[load]]\npath = "/sleep?ms={ms}"\nn = {n}\nruns = 1\n' for ms, n in ((100, 3), (60_000, 4)))
-    path.write_text(f'title = "Long"\nquestion = "?"\nsource = "here"\n{steps}[[profiles]]\nspec = "async"\n')
+    path = long_scenario(tmp_path)
     with place.running("run", str(path), "--save", "--runs-dir", str(runs_dir)) as process:
         assert eventually(lambda: place.in_flight() == 4)
         process.send_signal(signal.SIGKILL)

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,10 @@ from loadgen.errors import DataError, UsageError
 from loadgen.summary import in_ms
 from rig.runs.listing import find
 from rig.runs.rerun import arguments_again
-from rig.runs.saved import SavedRun, load
+from rig.runs.saved import load
 from servers.catalog import parse_spec
 from servers.process import start
+from tests.rig.kept import Kept
 from tests.rig.support import PATIENCE_S, RIG, Place
 from tests.servers.support import eventually
 
@@ -33,26 +33,6 @@ SAVED = Path(__file__).parent / "saved"
 MEASURED = (0, 1)
 """Exit codes; 1 where the machine is so busy that a run is not trusted, and no objective judged."""
 FAST = ["--path", "/sleep?ms=100", "--n", "6", "--over", "150ms"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    place: Place
-    runs_dir: Path
-    stdout: str
-    stderr: str
-
-    @property
-    def folder(self) -> Path:
-        (folder,) = self.runs_dir.iterdir()
-        return folder
-
-    @property
-    def run(self) -> SavedRun:
-        return load(self.folder)
-
-    def rig(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.place.run(*arguments, "--runs-dir", str(self.runs_dir))
 
 
 def compared(folder: Path, *arguments: str, exit_codes: Sequence[int] = MEASURED) -> Kept:
